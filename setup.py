@@ -117,10 +117,11 @@ class BuildPackage(build_py):
     def run(self) -> None:
         super().run()
         place = HERE if self.editable_mode else Path(self.build_lib).resolve()
-        written("completions.py", place / "rocketns" / "tools" / "completions")
+        written("programs.py", place / "rocketns" / "tools" / "completions", "completions")
         written("catalogues.py", place / "rocketns" / "languages" / "locale")
         if not self.editable_mode:
-            pages = written("manpages.py", Path(self.get_finalized_command("build").build_base) / "man" / "man1")
+            man = Path(self.get_finalized_command("build").build_base) / "man" / "man1"
+            pages = written("programs.py", man, "manual")
             # Not an argument of setup(): the pages would be part of the sdist, where an earlier build left some.
             self.distribution.data_files = [("share/man/man1", pages)]
 
@@ -143,9 +144,9 @@ class ReproducibleSdist(sdist):
         return str(made)
 
 
-def written(program: str, folder: Path) -> list[str]:
+def written(program: str, folder: Path, *words: str) -> list[str]:
     """What a program of packaging/ writes into a folder."""
-    subprocess.run([sys.executable, HERE / "packaging" / program, folder], check=True)
+    subprocess.run([sys.executable, HERE / "packaging" / program, folder, *words], check=True)
     return sorted(map(str, folder.iterdir()))
 
 

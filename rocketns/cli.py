@@ -61,7 +61,7 @@ SIGNALS = (
 
 
 @dataclass(slots=True)
-class Options:
+class ServerOptions:
     """The parsed command line. ``system`` has the -D properties."""
 
     config_file: str | None = None
@@ -73,17 +73,17 @@ class Options:
     system: dict[str, str] = field(default_factory=dict)
 
 
-class _Parser(argparse.ArgumentParser):
+class _JavaParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         print(message, file=sys.stderr)
         self.print_usage(sys.stderr)
         raise SystemExit(EXIT_USAGE)
 
 
-def parse(arguments: Sequence[str]) -> Options:
-    """Options from arguments. SystemExit: 0 after help or version, 1 for a wrong option."""
+def parse(arguments: Sequence[str]) -> ServerOptions:
+    """ServerOptions from arguments. SystemExit: 0 after help or version, 1 for a wrong option."""
     parsed = parsers.parse(parser, arguments, "help")
-    return Options(
+    return ServerOptions(
         parsed.config_file,
         parsed.print_config_items,
         parsed.log_files,
@@ -104,9 +104,9 @@ def unknown_command(words: Sequence[str], commands: Sequence[str]) -> int:
     return EXIT_USAGE
 
 
-def parser() -> _Parser:
+def parser() -> _JavaParser:
     """The options of `rocketns`. docs/properties.md is made from them too."""
-    made = _Parser(
+    made = _JavaParser(
         prog="mqnamesrv",
         usage=USAGE,
         description=INTRODUCTION,

@@ -14,10 +14,6 @@ class MalformedFrame(RocketnsError):
     """Bytes that Java's NettyDecoder refuses. The connection is closed without an answer."""
 
 
-class UntrustedProxy(MalformedFrame):
-    """A PROXY header from an address that is not in `rocketns.trustedProxies`."""
-
-
 class RequestError(RocketnsError):
     """A request that is answered with ``response_code`` and a remark instead of a result.
 

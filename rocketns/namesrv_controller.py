@@ -19,28 +19,23 @@ from rocketns.filewriter import FileWriter
 from rocketns.first_routes import FirstRoutes
 from rocketns.processor.trail import COUNTED_EVERY_MS
 from rocketns.routeinfo.events import ConfigChanged
-from rocketns.server.access_file import AccessFile
 from rocketns.server.clock import Clock
-from rocketns.server.confirming.confirming import TICK_MS, Confirming
+from rocketns.server.confirming import TICK_MS, Confirming
 from rocketns.server.control.expiry import SCAN
-from rocketns.server.core import Core, Outside, State
-from rocketns.server.facts.facts import Facts, JournalFacts
-from rocketns.server.fleet.own import OwnTables
+from rocketns.server.core import Core, CoreState, Outside
+from rocketns.server.facts import Facts, JournalFacts
+from rocketns.server.fleet.peer import OwnTables
 from rocketns.server.fleet.watching import FleetWatch
 from rocketns.server.following import WATCH_INTERVAL_MS as FOLLOW_INTERVAL_MS
-from rocketns.server.following import in_a_thread
+from rocketns.server.following import AccessFile, ViewsFile, in_a_thread
 from rocketns.server.listening import Listening, bind, fit_connections
-from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.missing.watching import TICK_MS as MISSING_INTERVAL_MS
-from rocketns.server.outgoing.reaching import Reach, Refusals
+from rocketns.server.outgoing import ChargedConnection, Reach, Refusals
+from rocketns.server.process import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.publishing.publisher import Prepared
-from rocketns.server.reactors.charged_connection import ChargedConnection
-from rocketns.server.reactors.handle import flagged_networks, make_reactors
-from rocketns.server.reactors.lookup_counts import drain_counts
-from rocketns.server.reactors.reactor_transport import ReactorTransport
-from rocketns.server.requests.rate_watch import REPORT_INTERVAL_MS, RateWatch
+from rocketns.server.reactors.handle import REPORT_INTERVAL_MS, RateWatch, drain_counts, flagged_networks, make_reactors
+from rocketns.server.reactors.transport import ReactorTransport
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
-from rocketns.server.views_file import ViewsFile
 from rocketns.views.views import Views
 
 if TYPE_CHECKING:
@@ -86,7 +81,7 @@ class NamesrvController:
         self._timer: asyncio.TimerHandle | None = None
 
         for_ports = configuration.admin.admin_tls or configuration.discovery.address_server_tls
-        state = State(configuration)
+        state = CoreState(configuration)
         self.reactors = make_reactors(configuration, state.publisher.slots, configuration.read_tls().mode)
         self.tls = TlsContexts(configuration.read_tls, for_ports=for_ports, use=self.reactors.use_context)
         self.journal = self._make_journal(state)
@@ -134,7 +129,7 @@ class NamesrvController:
     def _charged(self, forget: Forget, addr: str, account: str, rest_s_max: float) -> OutgoingConnection:
         return ChargedConnection(self.reactors, self.core.control, forget, addr, account, rest_s_max)
 
-    def _make_journal(self, state: State) -> Journal | None:
+    def _make_journal(self, state: CoreState) -> Journal | None:
         """None unless ``journalPath`` names a folder."""
         config, reactors = self.configuration.journal, self.reactors
         if not config.journal_path:

@@ -10,7 +10,6 @@ import logging
 import os
 import signal
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,18 +17,19 @@ from typing import TYPE_CHECKING
 
 from rocketns import cli
 from rocketns._fast.system.allocation import give_back_large_blocks
-from rocketns.addressserver.server import AddressServer
 from rocketns.admin.starting import make_admin
 from rocketns.config import Configuration, properties
 from rocketns.config.system import system_properties
 from rocketns.errors import StartupError
+from rocketns.extras import check_installed
 from rocketns.logs import LogWriter, log_folder, start_logging
 from rocketns.logtext import escape, one_line
 from rocketns.namesrv_controller import NamesrvController
-from rocketns.server import listening, signals
-from rocketns.server.supervisor import Supervisor
+from rocketns.server import listening, process
+from rocketns.server.process import Supervisor, be_nicer
 
 if TYPE_CHECKING:
+    from rocketns.addressserver.server import AddressServer
     from rocketns.admin.server import AdminServer
 
 log = logging.getLogger("rocketns.main")
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
         return error.exit_status
 
 
-def _configure(options: cli.Options, system: Mapping[str, str], home: Path) -> Configuration:
+def _configure(options: cli.ServerOptions, system: Mapping[str, str], home: Path) -> Configuration:
     configuration = Configuration.build(options.config_file, home=home, system=system, environment=os.environ)
     if options.reactors is not None:
         configuration.limits.reactors = options.reactors
@@ -68,8 +68,8 @@ def _configure(options: cli.Options, system: Mapping[str, str], home: Path) -> C
     return configuration
 
 
-def _run_logged(configuration: Configuration, options: cli.Options, home: Path) -> int:
-    signals.ignore_others()
+def _run_logged(configuration: Configuration, options: cli.ServerOptions, home: Path) -> int:
+    process.ignore_others()
     try:
         listener = start_logging(
             options.log_level, log_folder(home) if options.log_files else None, as_json=options.log_format == "json"
@@ -93,20 +93,27 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     gc.disable()  # a start makes up to millions of objects that stay, and hardly any garbage
     supervisor = Supervisor(os.environ, os.getpid())
     controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))
-    address_server = AddressServer(configuration, controller.tls) if configuration.discovery.address_server else None
+    address_server = _make_address_server(controller) if configuration.discovery.address_server else None
     _say_that_it_lives(controller, supervisor)
     admin = make_admin(controller.facts, CONTROL_NICENESS, log_writer)
     if admin is not None:
         admin.start()
-    signals.reread_at_sighup(partial(_reread, controller, address_server, admin, log_writer, supervisor))
+    process.reread_at_sighup(partial(_reread, controller, address_server, admin, log_writer, supervisor))
     if await _started(controller, stop):
-        signals.print_stacks_at_sigquit(lambda: controller.facts.counts() | {"log records": log_writer.waiting})
+        process.print_stacks_at_sigquit(lambda: controller.facts.counts() | {"log records": log_writer.waiting})
         _settle_down()
         await _serve_until(stop, controller, address_server, supervisor)
     await controller.stop()
     if admin is not None:
         admin.stop()
     return 0
+
+
+def _make_address_server(controller: NamesrvController) -> AddressServer:
+    check_installed("rocketns.addressServer", "admin", {"aiohttp": "aiohttp"})
+    from rocketns.addressserver.server import AddressServer  # its library takes 20 MB
+
+    return AddressServer(controller.configuration, controller.tls)
 
 
 async def _serve_until(
@@ -163,27 +170,16 @@ def _reread(
 
 
 def _settle_down() -> None:
-    """Done after the start, which is short and shares the machine with no request."""
-    _spare_the_collector()
-    _let_reactors_go_first()
+    """Done after the start, which is short and shares the machine with no request.
 
-
-def _spare_the_collector() -> None:
-    """The objects of the start stay until the end, so the collector never walks them again."""
+    The objects of the start stay until the end, so the collector never walks them again. The reactors have priority
+    over this thread, the control thread, if both want the same core: a registration of 10,000 topics takes
+    milliseconds, and a lookup that comes meanwhile would wait for the end of the control thread's time slice.
+    """
     gc.freeze()
     gc.enable()
     gc.set_threshold(GC_YOUNG_OBJECTS, GC_YOUNG_ROUNDS, GC_OLD_ROUNDS)
-
-
-def _let_reactors_go_first() -> None:
-    """Give the reactors priority over this thread, the control thread, if both want the same core.
-
-    A registration of 10,000 topics takes milliseconds. A lookup that comes meanwhile would wait for the end of the
-    control thread's time slice.
-    """
-    if sys.platform == "linux":  # on other systems a thread has no niceness of its own
-        thread = threading.get_native_id()
-        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + CONTROL_NICENESS)
+    be_nicer(CONTROL_NICENESS)
 
 
 def _say(line: str) -> None:

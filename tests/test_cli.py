@@ -12,23 +12,23 @@ import pytest
 
 from rocketns import cli
 from rocketns.__main__ import AUDIT, COLLECT, DOCTOR, REPLAY, SHADOW, TOOLS, main
-from rocketns.cli import Options
-from rocketns.languages.choice import CHINESE, ENGLISH, of_environment
+from rocketns.cli import ServerOptions
+from rocketns.languages.texts import CHINESE, ENGLISH, of_environment
 
 
 @pytest.mark.parametrize(
     ("arguments", "options"),
     [
-        ("", Options()),
-        ("-c a.properties", Options(config_file="a.properties")),
-        ("--configFile=a.properties", Options(config_file="a.properties")),
-        ("--printConfigItem", Options(print_config_items=True)),
-        ("--namesrvAddr a:1", Options()),
-        ("-Da.b=1 -Da.b=2 -Dc=d=e", Options(system={"a.b": "2", "c": "d=e"})),
-        ("--log-files --log-level DEBUG", Options(log_files=True, log_level="DEBUG")),
+        ("", ServerOptions()),
+        ("-c a.properties", ServerOptions(config_file="a.properties")),
+        ("--configFile=a.properties", ServerOptions(config_file="a.properties")),
+        ("--printConfigItem", ServerOptions(print_config_items=True)),
+        ("--namesrvAddr a:1", ServerOptions()),
+        ("-Da.b=1 -Da.b=2 -Dc=d=e", ServerOptions(system={"a.b": "2", "c": "d=e"})),
+        ("--log-files --log-level DEBUG", ServerOptions(log_files=True, log_level="DEBUG")),
     ],
 )
-def test_options_are_understood(arguments: str, options: Options) -> None:
+def test_options_are_understood(arguments: str, options: ServerOptions) -> None:
     assert cli.parse(arguments.split()) == options
 
 

@@ -14,7 +14,7 @@ from benchmarks.servers import programs
 from interop.harness.rocketmq.maven import missing_tools
 from interop.harness.servers import JavaNameServer
 from rocketns.config.tls import TlsConfig
-from rocketns.server.tls.context import read_pair
+from rocketns.server.tls.contexts import read_pair
 
 # The benchmark's own pauses must not close the brokers' connections.
 IDLE_S = 3600

@@ -172,7 +172,7 @@ def _json(outcome: Outcome) -> dict:  # type: ignore[type-arg]
 
 FILE = Path(__file__).parents[2] / "docs" / "differences.md"
 SECTION = re.compile(r"^## (?P<title>.+?) \{#(?P<id>[a-z0-9-]+)\}\n(?P<text>.*?)(?=^## |\Z)", re.M | re.S)
-PARTS = ("Java", "rocketns", "Why", "Shown by", "Switch")
+PARTS = {"Java", "rocketns", "Why", "Shown by"}
 Parts = dict[str, tuple[str, str]]
 
 

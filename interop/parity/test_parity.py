@@ -66,5 +66,5 @@ def test_both_servers_stay_alike(seed: str, tmp_path: Path) -> None:
 
 def test_java_answers_real_clients_as_recorded(fleet: Fleet) -> None:
     result = corpus.play(fleet.java())
-    assert result.shown == []
+    assert result.differing == []
     assert result.judged > 100

@@ -14,7 +14,7 @@ from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import JavaNameServer, NameServer
 from interop.harness.wire import ANSWER_TIMEOUT_S
 from interop.traffic.relay import cut
-from rocketns.shadow.recording import Recorder, Recording
+from rocketns.shadow.recording import read_recording, write_recording
 from rocketns.shadow.replay import Connection, Player, Result
 from tests.behaviour import steps
 
@@ -39,7 +39,7 @@ async def _play(server: NameServer) -> Result:
             steps.settle(client)
 
     player = Player(open_one, with_changes=True, settle=lambda: asyncio.to_thread(settle))
-    return await player.play(recorded.pair for recorded in Recording(CORPUS).pairs())
+    return await player.play(read_recording(CORPUS))
 
 
 def main() -> int:
@@ -52,11 +52,9 @@ def main() -> int:
         recorded.play()
     pairs = cut(recorded.heard, server.home)
     CORPUS.unlink(missing_ok=True)
-    with Recorder(CORPUS, note=NOTE) as recorder:
-        for pair in pairs:
-            recorder.record(pair)
+    written = write_recording(CORPUS, ((pair, None) for pair in pairs), NOTE)
     CORPUS.chmod(0o644)
-    print(f"{recorder.recorded} of {len(recorded.heard)} pairs, {CORPUS.stat().st_size} bytes: {CORPUS}")
+    print(f"{written} of {len(recorded.heard)} pairs, {CORPUS.stat().st_size} bytes: {CORPUS}")
     return 0
 
 

@@ -18,8 +18,9 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from aiohttp import web
 
-from rocketns.admin.gate import STREAMS_MAX, AdminGate
+from rocketns.admin.tokens import AdminGate
 from rocketns.admin.view import Busy, ControlView
+from rocketns.server.http.connections import STREAMS_MAX
 
 LOOPBACK = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"))
 OPEN = frozenset(("/metrics", "/livez", "/readyz"))

@@ -22,7 +22,7 @@ from rocketns.languages import N_
 from rocketns.processor.context import Now
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE, ResponseCode, request_name
 from rocketns.routeinfo import events as e
-from rocketns.server.facts.facts import Facts
+from rocketns.server.facts import Facts
 
 # An event has nine names at most: with four bytes a character the ring takes 12 MB, and the beats take 11 MB.
 EVENTS_MAX = 1000

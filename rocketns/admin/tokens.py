@@ -22,7 +22,9 @@ from rocketns.config.properties import PREFIX
 from rocketns.errors import RocketnsError, StartupError
 from rocketns.logtext import LogLimiter
 from rocketns.server.following import Followed
+from rocketns.server.http.connections import HttpGate
 from rocketns.server.http.heads import refused
+from rocketns.server.http.secured import TlsPort
 
 # The page itself holds no data. It asks for a token, and sends it with what it asks for.
 OPEN = None
@@ -278,3 +280,13 @@ def _token(fields: list[bytes]) -> bytes | None:
         return None
     scheme, _, token = found[0].strip().partition(b" ")
     return token.strip() if scheme.lower() == SCHEME else None
+
+
+class AdminGate(HttpGate):
+    """The connections of the management port. ``access``: which tokens there are; None if nobody needs one. ``tls``:
+    None without TLS.
+    """
+
+    def __init__(self, access: TokenAccess | None = None, tls: TlsPort | None = None) -> None:
+        super().__init__(None if access is None else access.objection)
+        self.access, self.tls = access, tls

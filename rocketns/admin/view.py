@@ -21,8 +21,8 @@ from collections.abc import Callable, Coroutine, Generator
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from rocketns.admin.gate import AdminGate
-from rocketns.server.facts.facts import Facts
+from rocketns.admin.tokens import AdminGate
+from rocketns.server.facts import Facts
 
 BEAT_S = 0.25
 # A registration of the maximum of topics takes control seconds on a slow machine. What takes longer is no turn.

@@ -37,7 +37,7 @@ MakeConnection = Callable[[Forget, str, str, float], OutgoingConnection]
 
 
 class Reach(Protocol):
-    """Which of the addresses that brokers announce are connected to: see `rocketns.server.outgoing.reaching`."""
+    """Which of the addresses that brokers announce are connected to: see `rocketns.server.outgoing`."""
 
     def is_out(self, addr: str, announced_by: str | None) -> bool: ...
     async def addresses(self, addr: str, announced_by: str | None) -> Sequence[tuple[object, tuple[object, ...]]]: ...

@@ -1,7 +1,6 @@
 """English and Chinese: the language of a program's texts, its catalogues (gettext), options and help in it."""
 
-from rocketns.languages.choice import choose, language, use
 from rocketns.languages.texts import FOLDER as CATALOGUES
-from rocketns.languages.texts import N_, texts
+from rocketns.languages.texts import N_, choose, language, texts, use
 
 __all__ = ["CATALOGUES", "N_", "choose", "language", "texts", "use"]

@@ -9,8 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn, TypeVar
 
-from rocketns.languages.choice import ENGLISH, LANGUAGES, OPTION, choose, language
-from rocketns.languages.texts import FOLDER, N_, Texts, texts
+from rocketns.languages.texts import ENGLISH, FOLDER, LANGUAGES, N_, OPTION, Texts, choose, language, texts
 
 ARGPARSE = "argparse"  # the domain of argparse's own words
 EXIT_USAGE = 2

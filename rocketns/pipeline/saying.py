@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rocketns.languages import language, texts, use
-from rocketns.languages.choice import ENGLISH, LANGUAGES
+from rocketns.languages.texts import ENGLISH, LANGUAGES
 
 OTHERS = tuple(name for name in LANGUAGES if name != ENGLISH)
 

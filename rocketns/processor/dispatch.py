@@ -21,26 +21,21 @@ def process(context: NamesrvContext, command: RemotingCommand, peer: Connection,
 
     A request of class admin leaves an event, also where it fails.
     """
-    known = len(context.events)
-    reply = _answered(context, command, peer, now)
-    if request_of(command.code).access is Access.ADMIN and not context.cluster_test:
+    known, kind = len(context.events), request_of(command.code)
+    try:
+        answer = client.get_product_route if context.cluster_test else kind.process
+        reply = answer(context, command, peer, now)
+    except RequestError as error:
+        reply = reply_of(error)
+    except Exception as error:
+        log.exception("process request exception, remoteAddr: %s, request code %d", peer.address, command.code,
+                      extra={"code": command.code, "peer": peer.address})  # fmt: skip
+        reply = reply_of(RequestError(f"{type(error).__name__}: {error}"))
+    if kind.access is Access.ADMIN and not context.cluster_test:
         sender = AdminSender(*context.guard.recorded_address(peer), context.principal, context.access_key)
         has_changed = len(context.events) > known
         context.note(context.trail.requested(command, sender, reply.code, now.ms, has_changed=has_changed))
     return reply
-
-
-def _answered(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
-    try:
-        if context.cluster_test:
-            return client.get_product_route(context, command, peer, now)
-        return request_of(command.code).process(context, command, peer, now)
-    except RequestError as error:
-        return reply_of(error)
-    except Exception as error:
-        log.exception("process request exception, remoteAddr: %s, request code %d", peer.address, command.code,
-                      extra={"code": command.code, "peer": peer.address})  # fmt: skip
-        return reply_of(RequestError(f"{type(error).__name__}: {error}"))
 
 
 def reply_of(error: RequestError) -> Reply:

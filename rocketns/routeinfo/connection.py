@@ -1,100 +1,72 @@
-"""A connection to a peer, as everything above the transports knows it."""
+"""A connection to a peer, as everything above the reactors knows it."""
 
 from __future__ import annotations
-
-from typing import Protocol
 
 from rocketns.routeinfo.events import Cause
 
 
-class Connection(Protocol):
+class Connection:
     """Compared by identity. The tables keep it, log lines show its ``address``; only control calls its methods.
 
     ``host`` is the one that counts for bytes, turns and rates: that of the socket. Where a trusted proxy announced the
-    address, it is that address's.
+    address, it is that address's. ``is_announced``: the address is that of a PROXY header, which any peer can send, and
+    not the socket's. ``listener``: which address of this server the peer connected to; 0 is listenPort, the others are
+    those of views. ``in_flight``: requests that control has taken and not answered. ``is_known``: a broker registered
+    from it; such a connection is the last to be closed for holding bytes. ``language`` (a name of `LanguageCode`) and
+    ``version`` are what the last request said. ``peer_names``: the subject and the alternative names of the peer's
+    certificate, empty unless one was shown and verified. ``evidence``: what access control found of the peer.
+
+    ``is_open``: an answer can still be sent. ``has_ended``: the end was reported. ``is_full``: the unsent answers
+    exceed the high-water mark, and further requests of the peer wait.
     """
 
-    def __hash__(self) -> int: ...
+    __slots__ = (
+        "address", "evidence", "host", "in_flight", "is_announced", "is_known", "is_tls", "language", "listener",
+        "peer_names", "received", "since_epoch_ms", "version",
+    )  # fmt: skip
+    is_open = True
+    has_ended = False
 
-    @property
-    def address(self) -> str: ...
-
-    @property
-    def host(self) -> str: ...
-
-    @property
-    def listener(self) -> int:
-        """Which address of this server the peer connected to: 0 is listenPort, the others are those of views."""
-
-    @property
-    def is_announced(self) -> bool:
-        """Whether the address is that of a PROXY header, which any peer can send, and not the socket's."""
-
-    @property
-    def is_tls(self) -> bool:
-        """Whether it is encrypted."""
-
-    @property
-    def since_epoch_ms(self) -> int:
-        """When it was opened."""
+    def __init__(self, address: str, host: str, since_epoch_ms: int, *, is_announced: bool = False) -> None:
+        self.address = address
+        self.host = host
+        self.since_epoch_ms = since_epoch_ms
+        self.is_announced = is_announced
+        self.is_tls = self.is_known = False
+        self.listener = self.in_flight = self.received = 0
+        self.language: str | None = None
+        self.version: int | None = None
+        self.peer_names: tuple[str, ...] = ()
+        self.evidence: object | None = None
 
     @property
     def requests(self) -> int:
         """Requests that control took, and lookups that a reactor answered."""
-
-    @property
-    def language(self) -> str | None:
-        """From the last call of `note_sender`; None before."""
-
-    @property
-    def version(self) -> int | None:
-        """Likewise."""
+        return self.received
 
     def note_sender(self, language: str | None, version: int) -> None:
-        """What a request says of its sender: one of the names of `LanguageCode`, and a version number."""
-
-    @property
-    def is_known(self) -> bool:
-        """From the last call of `note_known`; False before."""
+        self.language, self.version = language, version
 
     def note_known(self, is_known: bool) -> None:
-        """Whether a broker registered from it. Such a connection is the last to be closed for holding bytes."""
+        self.is_known = is_known
+
+    def note_evidence(self, evidence: object) -> None:
+        self.evidence = evidence
+
+    @property
+    def is_full(self) -> bool:
+        return False
 
     def allow_lookups(self) -> None:
         """Its peer may look routes up, whatever is in the requests: until the policy changes control is not asked."""
 
-    @property
-    def peer_names(self) -> tuple[str, ...]:
-        """The subject and the alternative names of the peer's certificate. Empty unless one was shown and verified."""
-
-    @property
-    def evidence(self) -> object | None:
-        """From the last call of `note_evidence`; None before."""
-
-    def note_evidence(self, evidence: object) -> None:
-        """What access control found of the peer: it is the same for each request of the connection."""
-
-    @property
-    def in_flight(self) -> int:
-        """Requests that control has taken and not answered."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether an answer can still be sent."""
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the transport has reported the end of the connection."""
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the unsent answers exceed the high-water mark. Further requests of the peer wait then."""
-
     def begin_request(self) -> None:
-        """Count one more request in flight."""
+        self.in_flight += 1
+        self.received += 1
 
     def end_request(self) -> None:
-        """Count one request in flight less: it is answered, or dropped."""
+        """A request is answered, or dropped."""
+        self.in_flight -= 1
 
     def write(self, frame: bytes) -> None:
         """Add an answer. It is discarded if the connection is closed."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from rocketns.addresses import is_host_of
 from rocketns.config import NamesrvConfig
 from rocketns.protocol.body.register_broker_body import RegisterBrokerBody, TopicConfigWrapper
-from rocketns.protocol.body.route import BrokerData, DataVersion, TopicQueueMappingInfo, TopicTable
+from rocketns.protocol.body.route import BrokerData, DataVersion, TopicTable
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE
 from rocketns.protocol.headers import RegisterBrokerRequestHeader
 from rocketns.routeinfo.connection import Connection
@@ -131,48 +131,37 @@ class _Registration:
     result: RegisterBrokerResult = field(default_factory=RegisterBrokerResult)
 
     def apply(self) -> RegisterBrokerResult:
-        is_refused = self.is_refused()
-        if is_refused and self.is_alone():
+        asked, tables, is_refused = self.asked, self.tables, self.is_refused()
+        group = tables.broker_addr_table.get(self.name)
+        if is_refused and (group is None or [*group.broker_addrs.values()] == [self.key.addr]):
             return self.result
-        self.tables.changed_groups.add(self.name)
-        group, first, is_changed = self.join_group()
-        previous_min = min(group.broker_addrs, default=MASTER_ID)
-        self.leave_other_ids(group)
-        wrapper = self.asked.wrapper
-        if is_refused or self.loses_against_incumbent(group):
-            if is_changed:
-                self.result.events.append(GroupChanged(self.name))
-            return self.result
-        first = not group.broker_addrs.get(self.asked.broker_id) or first
-        self.tables.put_member(group, self.asked.broker_id, self.key.addr, self.key.cluster)
-        if wrapper is not None and may_register_topics(group, self.asked.broker_id, self.asked.enable_acting_master):
-            self.register_topics(group, wrapper, first)
-        self.put_live_entry(wrapper)
-        if self.asked.filter_servers is not None:
-            self.tables.put_filter_servers(self.key, self.asked.filter_servers)
-        if self.asked.broker_id != MASTER_ID:
-            self.name_master(group)
-        if self.asked.broker_id < previous_min:
-            self.note_min_broker_id(group)
-        return self.result
-
-    def is_alone(self) -> bool:
-        """Whether the group has no other member than this address."""
-        group = self.tables.broker_addr_table.get(self.name)
-        return group is None or [*group.broker_addrs.values()] == [self.key.addr]
-
-    def join_group(self) -> tuple[BrokerData, bool, bool]:
-        """The broker's group with its latest switches, whether it is new, and whether it is new or changed."""
-        group = self.tables.broker_addr_table.get(self.name)
+        tables.changed_groups.add(self.name)
         first = group is None
         if group is None:
-            group = self.tables.add_group(self.key.cluster, self.name)
-        before = group.enable_acting_master, group.zone_name
-        after = group.enable_acting_master, group.zone_name = (
-            bool(self.asked.enable_acting_master),
-            self.asked.zone_name,
-        )
-        return group, first, first or after != before
+            group = tables.add_group(self.key.cluster, self.name)
+        switches = group.enable_acting_master, group.zone_name
+        group.enable_acting_master, group.zone_name = bool(asked.enable_acting_master), asked.zone_name
+        previous_min = min(group.broker_addrs, default=MASTER_ID)
+        self.leave_other_ids(group)
+        if is_refused or self.loses_against_incumbent(group):
+            if first or switches != (group.enable_acting_master, group.zone_name):
+                self.result.events.append(GroupChanged(self.name))
+            return self.result
+        first = not group.broker_addrs.get(asked.broker_id) or first
+        tables.put_member(group, asked.broker_id, self.key.addr, self.key.cluster)
+        if asked.wrapper is not None and may_register_topics(group, asked.broker_id, asked.enable_acting_master):
+            self.register_topics(group, asked.wrapper, first)
+        self.put_live_entry(asked.wrapper)
+        if asked.filter_servers is not None:
+            tables.put_filter_servers(self.key, asked.filter_servers)
+        if asked.broker_id != MASTER_ID and (
+            master := tables.live(self.key.cluster, group.broker_addrs.get(MASTER_ID))
+        ):
+            # A slave learns its master if that is live in the slave's own cluster.
+            self.result.ha_server_addr, self.result.master_addr = master.ha_server_addr, group.broker_addrs[MASTER_ID]
+        if asked.broker_id < previous_min:
+            self.note_min_broker_id(group)
+        return self.result
 
     def leave_other_ids(self, group: BrokerData) -> None:
         """An address has one id in a group: a slave that became master gives up its old id."""
@@ -191,32 +180,26 @@ class _Registration:
         if incumbent is None:
             return False
         if incumbent.doubt is not None or (incumbent.data_version is None and not incumbent.has_registered):
-            self.replace_unconfirmed(incumbent_addr, incumbent)
+            self.drop_live_entry(incumbent_addr)  # a broker that registers in its place proves that it is gone
             return False
         wrapper = self.asked.wrapper
         if incumbent.data_version is None or wrapper is None or wrapper.data_version is None:
             return True
         if incumbent.data_version.state_version <= wrapper.data_version.state_version:
             return False
-        self.note_conflict(incumbent_addr)
+        conflict = BrokerConflict(self.key.cluster, self.name, self.asked.broker_id, incumbent_addr, self.key.addr)
+        self.result.events.append(conflict)
+        if self.key not in self.tables.members_of:
+            self.drop_live_entry(self.key.addr)
         return True
 
-    def replace_unconfirmed(self, incumbent_addr: str, incumbent: BrokerLiveInfo) -> None:
-        """The incumbent of the id is unconfirmed. A broker that registers in its place proves that it is gone."""
-        key = BrokerAddrInfo(self.key.cluster, incumbent_addr)
-        self.tables.remove_live_entry(key, Cause.CONFLICT)
-        gap_ms, broker_id = incumbent.gap_ms(self.now_ms), self.asked.broker_id
-        down = BrokerDown(key.cluster, self.name, incumbent_addr, broker_id, True, gap_ms, Cause.CONFLICT)
-        self.result.events.append(down)
-
-    def note_conflict(self, incumbent_addr: str) -> None:
-        asked, events = self.asked, self.result.events
-        events.append(BrokerConflict(self.key.cluster, self.name, asked.broker_id, incumbent_addr, self.key.addr))
-        entry = None if self.key in self.tables.members_of else self.tables.remove_live_entry(self.key, Cause.CONFLICT)
+    def drop_live_entry(self, addr: str) -> None:
+        """The broker at the address lost its id to this one, or this one to it."""
+        entry = self.tables.remove_live_entry(BrokerAddrInfo(self.key.cluster, addr), Cause.CONFLICT)
         if entry is not None:
-            gap_ms = entry.gap_ms(self.now_ms)
-            down = BrokerDown(self.key.cluster, self.name, self.key.addr, asked.broker_id, True, gap_ms, Cause.CONFLICT)
-            events.append(down)
+            gap_ms, broker_id = entry.gap_ms(self.now_ms), self.asked.broker_id
+            down = BrokerDown(self.key.cluster, self.name, addr, broker_id, True, gap_ms, Cause.CONFLICT)
+            self.result.events.append(down)
 
     def is_refused(self) -> bool:
         """Whether a single topic comes from an unregistered id: an increment, too early. A null table is ignored."""
@@ -245,15 +228,17 @@ class _Registration:
         if mappings and not changed:  # a mapping ended with its topic on the broker, and returns with it
             known = self.tables.topic_queue_table
             mappings = {topic: info for topic, info in mappings.items() if self.name not in known.get(topic, ())}
-        self.put_topics(table, changed, wipe=self.asked.broker_id != MASTER_ID and group.enable_acting_master)
-        if mappings:
-            self.put_mappings(mappings)
-
-    def put_mappings(self, mappings: dict[str, TopicQueueMappingInfo]) -> None:
-        changes = [(topic, info) for topic, info in mappings.items() if self.tables.put_mapping(topic, info)]
-        self.tables.static_topics.update(topic for topic, _ in changes)
+        queues = table.queues
+        if self.asked.broker_id != MASTER_ID and group.enable_acting_master:
+            # A slave that acts as master takes no messages.
+            queues = {topic: data.with_perm(data.perm & ~PERM_WRITE) for topic, data in queues.items()}
+        changes = self.tables.put_topics(self.name, queues, table, overwrite=changed)
         if changes:
-            self.result.events.append(MappingsPut(self.name, changes))
+            self.result.events.append(TopicsPut(self.name, changes, Cause.REGISTER))
+        put = [(topic, info) for topic, info in mappings.items() if self.tables.put_mapping(topic, info)]
+        if put:
+            self.tables.static_topics.update(topic for topic, _ in put)
+            self.result.events.append(MappingsPut(self.name, put))
 
     def delete_missing_topics(self, table: TopicTable) -> None:
         gone = [topic for topic in self.tables.topics_of_broker(self.name) if topic not in table]
@@ -261,17 +246,6 @@ class _Registration:
             self.tables.remove_queue_data(topic, self.name)
         if gone:
             self.result.events.append(TopicsDeleted(self.name, gone, Cause.REGISTER))
-
-    def put_topics(self, table: TopicTable, changed: bool, *, wipe: bool) -> None:
-        """createAndUpdateQueueData for all topics, or only for those that the tables lack. ``wipe``: a slave that acts
-        as master takes no messages.
-        """
-        queues = table.queues
-        if wipe:
-            queues = {topic: data.with_perm(data.perm & ~PERM_WRITE) for topic, data in queues.items()}
-        changes = self.tables.put_topics(self.name, queues, table, overwrite=changed)
-        if changes:
-            self.result.events.append(TopicsPut(self.name, changes, Cause.REGISTER))
 
     def put_live_entry(self, wrapper: TopicConfigWrapper | None) -> None:
         asked = self.asked
@@ -307,14 +281,6 @@ class _Registration:
         clears = asked.filter_servers is not None
         removals = self.tables.removals
         return AcceptedBody(asked.body_fingerprint, self.name, version, clears, self.topics_applied, removals)
-
-    def name_master(self, group: BrokerData) -> None:
-        """A slave learns its master if that is live in the slave's own cluster."""
-        master_addr = group.broker_addrs.get(MASTER_ID)
-        master = self.tables.live(self.key.cluster, master_addr)
-        if master is not None:
-            self.result.ha_server_addr = master.ha_server_addr
-            self.result.master_addr = master_addr
 
     def note_min_broker_id(self, group: BrokerData) -> None:
         """chooseBrokerAddrsToNotify: everyone but the newcomer, or the newcomer itself where it is alone."""

@@ -26,24 +26,19 @@ from rocketns.protocol.body.register_broker_body import (
 )
 from rocketns.protocol.codes import SerializeType
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.server.clock import Clock
-from rocketns.server.control.answering import Answering
+from rocketns.server.clock import Clock, Jobs
+from rocketns.server.control.answering import Answering, DeferredLookups
 from rocketns.server.control.control import Control
 from rocketns.server.control.expiry import Expiry
-from rocketns.server.control.housekeeping import BrokerHousekeeping
-from rocketns.server.control.silence import MassSilence
-from rocketns.server.jobs import Jobs
+from rocketns.server.control.housekeeping import BrokerHousekeeping, MassSilence
 from rocketns.server.missing.watching import MissingWatch
-from rocketns.server.outgoing.product_environment import ProductEnvironment
-from rocketns.server.publishing.delivery import EventDelivery, Recorder
-from rocketns.server.publishing.lookup_switch import LookupSwitch
-from rocketns.server.publishing.min_broker_notifier import MinBrokerNotifier
-from rocketns.server.publishing.publisher import Publisher, ViewCounts
-from rocketns.server.requests.deferred_lookups import DeferredLookups
+from rocketns.server.product_environment import ProductEnvironment
+from rocketns.server.publishing.delivery import EventDelivery, MinBrokerNotifier, Recorder
+from rocketns.server.publishing.publisher import LookupSwitch, Publisher, ViewCounts
 from rocketns.server.stall import StallWatch
 
 
-class State:
+class CoreState:
     """What the core owns: the tables, and the slots that show them to reactors."""
 
     def __init__(self, configuration: Configuration) -> None:
@@ -68,7 +63,7 @@ class Outside:
 class Core:
     """Each part is given the parts that it calls: tables → what publishes events → control → what watches time."""
 
-    def __init__(self, configuration: Configuration, clock: Clock, state: State, outside: Outside) -> None:
+    def __init__(self, configuration: Configuration, clock: Clock, state: CoreState, outside: Outside) -> None:
         config, tables, self.publisher = configuration.namesrv, state.tables, state.publisher
         serialize_type = SerializeType[configuration.serialize_type]
         self.configuration, self.clock, self.reactors = configuration, clock, outside.reactors

@@ -15,8 +15,7 @@ from typing import Protocol
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.events import Stalled
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.server.clock import Clock
-from rocketns.server.jobs import Jobs
+from rocketns.server.clock import Clock, Jobs
 from rocketns.server.publishing.delivery import EventDelivery
 
 log = logging.getLogger("rocketns.stall")

@@ -13,7 +13,7 @@ from rocketns.errors import StartupError
 from rocketns.logs import start_logging
 from rocketns.shadow.options import parse
 from rocketns.shadow.page import report
-from rocketns.shadow.recording import Recorder
+from rocketns.shadow.recording import write_recording
 from rocketns.shadow.running import Shadow
 from rocketns.shadow.standing import Standing, summary
 from rocketns.tools.output import EXIT_UNREADABLE, complain, print_text
@@ -93,8 +93,7 @@ def write_report(path: Path, standing: Standing) -> list[Path]:
     samples = sorted(standing.counts.samples, key=lambda kept: kept.at_ms)
     if not any(kept.pair for kept in samples):
         return [path]
-    with Recorder(frames, note="pairs that differ") as recorder:
-        for kept in samples:
-            if kept.pair is not None:
-                recorder.record(kept.pair, kept.outcome)
+    write_recording(
+        frames, [(kept.pair, kept.outcome) for kept in samples if kept.pair is not None], "pairs that differ"
+    )
     return [path, frames]

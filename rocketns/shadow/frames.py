@@ -1,22 +1,32 @@
-"""A frame in its parts, its header as text, and its header without some of its fields."""
+"""A frame in its parts, its header as text or without some of its fields; a request and an answer as values.
+
+Every member is a peer's.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
 from typing import NamedTuple
 
+from construct import ConstructError
+
+from rocketns.errors import MalformedFrame
+from rocketns.protocol import spec
 from rocketns.protocol.codes import SerializeType
-from rocketns.protocol.command import next_frame
-from rocketns.shadow.tree import BYTES, UnreadableError, parse, text_of, write
+from rocketns.protocol.command import RemotingCommand, decode, next_frame
+from rocketns.shadow.tree import BYTES, Node, UnreadableError, parse, parse_compact, text_of, write
 
 HEAD_BYTES = 8
 _HEAD = struct.Struct(">iI")
 _HEADER_LENGTH_BITS = 24
-# code, language, version, opaque, flag
-_FIXED = struct.Struct(">hBhii")
-_LENGTH, _KEY_LENGTH = struct.Struct(">i"), struct.Struct(">h")
+UNREADABLE = -1
+_CODE = re.compile(r'"code":(-?\d{1,9})')
+_REMARK = re.compile(r'"remark":("(?:[^"\\]|\\.)*")')
 
 # Whether a field of this name is left out.
 LeaveOut = Callable[[str], bool]
@@ -28,15 +38,6 @@ class Parts(NamedTuple):
     kind: int
     header: bytes
     body: bytes
-
-
-class Binary(NamedTuple):
-    """A header of RocketMQSerializable. ``fixed`` are its first bytes, ``rest`` those behind its ext fields."""
-
-    fixed: bytes
-    remark: bytes
-    fields: list[tuple[bytes, bytes]]
-    rest: bytes
 
 
 def split(frame: bytes) -> Parts:
@@ -58,62 +59,96 @@ def header_text(parts: Parts) -> str:
     """A JSON header with one character a byte, a binary one as the JSON of the same members. UnreadableError."""
     if parts.kind != SerializeType.ROCKETMQ:
         return parts.header.decode(BYTES)
-    header = read_binary(parts.header)
-    code, language, version, opaque, flag = _FIXED.unpack(header.fixed)
-    members = {"code": code, "flag": flag, "language": language, "opaque": opaque, "version": version}
-    remark, fields = _utf8(header.remark), {_utf8(key): _utf8(value) for key, value in header.fields}
+    with _readable():
+        found = spec.BINARY_HEADER.parse(parts.header, header_length=len(parts.header))
+    members = {name: found[name] for name in ("code", "flag", "language", "opaque", "version")}
+    remark, fields = _utf8(found.remark), {_utf8(one.key): _utf8(one.value) for one in found.ext or ()}
     members |= ({"remark": remark} if remark else {}) | ({"extFields": fields} if fields else {})
     return json.dumps(members, separators=(",", ":"), ensure_ascii=False)
 
 
 def without_fields(parts: Parts, leave_out: LeaveOut) -> Parts:
     """The frame without some ext fields; all else stays as it was, byte for byte. UnreadableError."""
-    change = _json_without if parts.kind == SerializeType.JSON else _binary_without
-    return parts._replace(header=change(parts.header, leave_out))
-
-
-def _json_without(header: bytes, leave_out: LeaveOut) -> bytes:
-    root = parse(header.decode(BYTES))
+    if parts.kind == SerializeType.ROCKETMQ:
+        with _readable():
+            found = spec.BINARY_HEADER.parse(parts.header, header_length=len(parts.header))
+            members = {name: found[name] for name in ("code", "language", "version", "opaque", "flag", "remark")}
+            members["ext"] = [one for one in found.ext or () if not leave_out(_utf8(one.key))]
+            return parts._replace(header=spec.BINARY_HEADER.build(members, header_length=spec.HEADER_MAX))
+    root = parse(parts.header.decode(BYTES))
     if not isinstance(root, dict):
         raise UnreadableError("a header that is no object")
     for key, value in root.items():
         if text_of(key) == "extFields" and isinstance(value, dict):
             root[key] = {name: one for name, one in value.items() if not leave_out(text_of(name))}
-    return write(root).encode(BYTES)
+    return parts._replace(header=write(root).encode(BYTES))
 
 
-def _binary_without(header: bytes, leave_out: LeaveOut) -> bytes:
-    found = read_binary(header)
-    kept = [(key, value) for key, value in found.fields if not leave_out(_utf8(key))]
-    ext = b"".join(_KEY_LENGTH.pack(len(k)) + k + _LENGTH.pack(len(v)) + v for k, v in kept)
-    remark = _LENGTH.pack(len(found.remark)) + found.remark
-    return found.fixed + remark + _LENGTH.pack(len(ext)) + ext + found.rest
-
-
-def read_binary(header: bytes) -> Binary:
-    """RocketMQSerializable.rocketMQProtocolDecode. UnreadableError where the lengths do not add up."""
+@contextmanager
+def _readable() -> Iterator[None]:
     try:
-        remark, at = _text(header, _LENGTH, _FIXED.size)
-        ext, at = _text(header, _LENGTH, at)
-        fields, start = [], 0
-        while start < len(ext):
-            key, start = _text(ext, _KEY_LENGTH, start)
-            value, start = _text(ext, _LENGTH, start)
-            fields.append((key, value))
-    except struct.error as error:
-        raise UnreadableError("a binary header that is cut") from error
-    return Binary(header[: _FIXED.size], remark, fields, header[at:])
-
-
-def _text(data: bytes, length: struct.Struct, at: int) -> tuple[bytes, int]:
-    """The bytes behind their length, and where they end. Java reads no bytes where the length is below 1."""
-    (size,) = length.unpack_from(data, at)
-    start = at + length.size
-    end = start + max(0, size)
-    if end > len(data):
-        raise UnreadableError("a length beyond the end of a binary header")
-    return data[start:end], end
+        yield
+    except (ConstructError, OverflowError) as error:
+        raise UnreadableError("a binary header whose lengths do not add up") from error
 
 
 def _utf8(data: bytes) -> str:
     return data.decode("utf-8", "replace")
+
+
+class ReadRequest:
+    """A request. ``code`` is UNREADABLE where rocketns would close the connection; ``body`` is empty for none.
+
+    ``is_binary``: its header is RocketMQ's own. ``has_no_opaque``: it leaves that of its answer to the server.
+    """
+
+    def __init__(self, frame: bytes) -> None:
+        self.frame = frame
+        self.command: RemotingCommand | None
+        try:
+            self.command = decode(frame)
+        except MalformedFrame:
+            self.command = None
+        command = self.command
+        self.code = UNREADABLE if command is None else command.code
+        self.is_oneway = command is not None and command.is_oneway
+        self.fields: Mapping[str, str | None] = (command and command.ext_fields) or {}
+        self.body = (command and command.body) or b""
+        self.header = frame[8 : 8 + int.from_bytes(frame[5:8], "big")]
+        self.is_binary = frame[4:5] == bytes([SerializeType.ROCKETMQ])
+        self.has_no_opaque = not self.is_binary and b'"opaque"' not in self.header
+
+
+class ReadAnswer:
+    """An answer. Header and body are empty texts where it is no frame."""
+
+    def __init__(self, frame: bytes) -> None:
+        self.header = self.body = ""
+        try:
+            parts = split(frame)
+            self.header, self.body = header_text(parts), parts.body.decode(BYTES)
+        except UnreadableError:
+            pass
+
+    @property
+    def code(self) -> int | None:
+        """The response code."""
+        found = _CODE.search(self.header)
+        return None if found is None else int(found[1])
+
+    @property
+    def remark(self) -> str:
+        """The remark, empty for none."""
+        found = _REMARK.search(self.header)
+        try:
+            return "" if found is None else str(json.loads(found[1], strict=False))
+        except ValueError:
+            return ""
+
+    @cached_property
+    def tree(self) -> Node:
+        """The body as JSON; an empty text where it is none."""
+        try:
+            return parse_compact(self.body) if self.body else ""
+        except UnreadableError:
+            return ""

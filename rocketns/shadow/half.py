@@ -7,6 +7,7 @@ import contextlib
 import json
 import logging
 import re
+import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -26,10 +27,7 @@ log = logging.getLogger("rocketns.shadow")
 # Before the next start; it doubles after each run that was shorter than GOOD_RUN_S.
 PAUSE_S, PAUSE_S_MAX, GOOD_RUN_S = 1.0, 30.0, 60.0
 STOP_WITHIN_S = 5.0
-# A longer line of its output is cut.
-LINE_BYTES_MAX = 16 * 1024
-# Peers decide how much it says. Further lines in this time are left out.
-LINES_MAX, LINES_S = 50, 1.0
+LINE_BYTES_MAX = 1024 * 1024  # of its output: it cuts its lines itself
 UNUSED = " is accepted but not used by rocketns "  # of properties that were taken over from the upstream
 STAMP = re.compile(r"[0-9-]{10} [0-9:]{8} (?=[A-Z]+ )")  # of its log: ours has another one
 BOOT_LINE = re.compile(r"boot success\. .*address 127\.0\.0\.1:(\d+)")
@@ -52,14 +50,12 @@ class OwnHalf:
 
     def __init__(
         self, folder: Path, upstream: NameServer, client: RemotingClient, given: Mapping[str, str],
-        changed: Callable[[], None], *, settle_s: float, journal: str | None = None, ns: str = "",
+        changed: Callable[[], None], *, settle_s: float,
     ) -> None:  # fmt: skip
         self._folder, self._upstream, self._client, self._given = folder, upstream, client, given
-        self._changed, self._journal, self._ns = changed, journal, ns
-        self._settle_s = settle_s
-        self._lines = HalfLog()
+        self._changed, self._settle_s = changed, settle_s
         self._process: asyncio.subprocess.Process | None = None
-        self._stops = False
+        self._stops = self._is_renewed = False
         self._settings: dict[str, str] = {}
         self._has_read = False
         self._kv: dict[str, dict[str, str]] = {}
@@ -88,9 +84,10 @@ class OwnHalf:
     async def stop(self) -> None:
         """End its process for good: with SIGTERM, and if that takes long with SIGKILL."""
         self._stops = True
-        if self._process is not None and self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.terminate()
+        if self._watching is not None:
+            self._watching.cancel()
+        self._end()
+        if self._process is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._process.wait(), STOP_WITHIN_S)
         self._kill()
@@ -105,6 +102,9 @@ class OwnHalf:
             self._ended()
             if self._stops:
                 return
+            if self._is_renewed:
+                self._is_renewed = False
+                continue
             pause_s = PAUSE_S if time.monotonic() - began_s >= GOOD_RUN_S else pause_s
             log.error("rocketns' own half ended (%s): it starts again in %g s. Clients notice nothing", status, pause_s)
             await asyncio.sleep(pause_s)
@@ -114,25 +114,29 @@ class OwnHalf:
         await self._read_upstream()
         (self._folder / "kvConfig.json").write_text(json.dumps({"configTable": self._kv}), "utf-8")
         file = self._folder / "half.properties"
-        file.write_bytes(properties.dump(settings(self._given, self._settings, self._folder, self._journal, self._ns)))
+        file.write_bytes(properties.dump(settings(self._given, self._settings, self._folder)))
         command = (sys.executable, "-m", "rocketns.shadow.half_process", "-c", str(file), "--log-level", "WARNING")
         try:  # with a session of its own, so that Ctrl-C of a terminal reaches only us
             self._process = process = await asyncio.create_subprocess_exec(
-                *command, stdin=PIPE, stdout=PIPE, stderr=STDOUT, start_new_session=True
+                *command, stdin=PIPE, stdout=PIPE, stderr=STDOUT, start_new_session=True, limit=LINE_BYTES_MAX
             )
         except OSError as error:
             return f"it could not be started: {error}"
         if self._stops:  # meanwhile: nobody else ends it
             self._kill()
         assert process.stdout is not None
-        await lines(process.stdout, self._line)
+        async for line in process.stdout:
+            self._line(line.decode("utf-8", "replace").rstrip("\n"))
         return f"status {await process.wait()}"
 
-    def _kill(self) -> None:
-        """End it at once; it is started again."""
+    def _end(self, by: signal.Signals = signal.SIGTERM) -> None:
+        """Unless `stop` was called it is started again."""
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
+                self._process.send_signal(by)
+
+    def _kill(self) -> None:
+        self._end(signal.SIGKILL)
 
     async def _read_upstream(self) -> None:
         """What cannot be read is as it was at the last start."""
@@ -144,22 +148,12 @@ class OwnHalf:
             log.warning("the upstream's configuration and KV items cannot be read (%s): rocketns' answers may differ "
                         "where these matter, until it starts again with them", error)  # fmt: skip
 
-    async def _could_now(self) -> bool:
-        """Whether the upstream can be read, which could not when the half started."""
-        if self._has_read:
-            return False
-        try:
-            await self._upstream.configuration()
-        except UnusableError:
-            return False
-        return True
-
     def _line(self, line: str) -> None:
         """A line of its output."""
         found = BOOT_LINE.search(line) if self.port is None else None
-        if found is None and UNUSED not in line:
-            self._lines.log(STAMP.sub("", line))
         if found is None:
+            if UNUSED not in line:
+                log.info("own half: %s", STAMP.sub("", line))
             return
         self.port = int(found[1])
         self._begin_settling()
@@ -186,13 +180,19 @@ class OwnHalf:
             await asyncio.sleep(WATCH_EVERY_S)
             try:
                 await server.lookup_code(None)
-                if not await self._could_now():
-                    continue
-                log.info("the upstream's configuration can be read now: rocketns' own half starts again with it")
             except UnusableError as error:
                 log.error("rocketns' own half does not answer: %s", error)
-            self._kill()
-            return
+                self._kill()
+                return
+            with contextlib.suppress(UnusableError):
+                if not self._has_read:
+                    await self._upstream.configuration()
+                    log.info("the upstream's configuration can be read now: rocketns' own half starts again with it")
+                    self._is_renewed = True
+                    self._end()
+                    await asyncio.sleep(STOP_WITHIN_S)  # cancelled when it ends
+                    self._kill()
+                    return
 
 
 def taken_from(configuration: str) -> dict[str, str]:
@@ -211,50 +211,11 @@ def _is_usable(declaration: Field[Any], text: str) -> bool:
     return value is not None and (declaration.type != "int" or low <= value <= high)
 
 
-def settings(
-    given: Mapping[str, str], upstream: Mapping[str, str], folder: Path, journal: str | None, ns: str
-) -> dict[str, str]:
-    """All properties of the half. ``given`` are the operator's. ``folder`` is its own, ``ns`` the journal's id."""
-    forced = {
+def settings(given: Mapping[str, str], upstream: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """All properties of the half. ``given`` are the operator's. ``folder`` is its own."""
+    return dict(upstream) | dict(given) | {
         "bindAddress": "127.0.0.1", "listenPort": "0", "kvConfigPath": str(folder / "kvConfig.json"),
         "rocketns.mute": "true",
         "rocketns.hostConnectionsPerSecond": "0", "rocketns.hostRequestsPerSecond": "0",
         "rocketns.incomingBytesMax": _BYTES, "rocketns.outgoingBytesTotalMax": _BYTES,
     }  # fmt: skip
-    journalled = {} if journal is None else {"journalPath": journal, "journalNs": given.get("journalNs") or ns}
-    return dict(upstream) | dict(given) | forced | journalled
-
-
-class HalfLog:
-    """LINES_MAX lines in LINES_S are logged; others are counted, which the next line says."""
-
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._now = now
-        self._since = float("-inf")
-        self._lines = self._left_out = 0
-
-    def log(self, line: str) -> None:
-        """One line of its output."""
-        now = self._now()
-        if now - self._since >= LINES_S:
-            self._since, self._lines = now, 0
-        self._lines += 1
-        if self._lines > LINES_MAX:
-            self._left_out += 1
-            return
-        if self._left_out:
-            log.info("own half: %d more lines were left out", self._left_out)
-            self._left_out = 0
-        log.info("own half: %s", line)
-
-
-async def lines(stream: asyncio.StreamReader, take: Callable[[str], None]) -> None:
-    """Each line of a process' output, to its end."""
-    rest = b""
-    while data := await stream.read(LINE_BYTES_MAX):
-        *whole, rest = (rest + data).split(b"\n")
-        for line in whole:
-            take(line.decode("utf-8", "replace"))
-        if len(rest) > LINE_BYTES_MAX:
-            take(rest.decode("utf-8", "replace"))
-            rest = b""

@@ -22,9 +22,8 @@ from rocketns.client.remoting_client import RemotingClient
 from rocketns.config.limits import FRAME_BYTES_MAX
 from rocketns.config.tls import TlsConfig
 from rocketns.protocol.command import next_request_id
-from rocketns.shadow.judging import Judge, all_say_the_same, examine, examine_again
+from rocketns.shadow.judging import Judge, Waiting, examine, examine_again, with_opaque
 from rocketns.shadow.pairs import Pair
-from rocketns.shadow.questions import PAUSE_S, Again, Waiting, with_opaque
 
 log = logging.getLogger("rocketns.shadow")
 
@@ -38,6 +37,8 @@ COLLECTED_S = 0.05
 NICENESS = 5
 START_AGAIN_S = 1.0
 ANSWER_WITHIN_S = 3.0
+# Between two questions, for the upstream's sake: a wide route takes 2 ms of a Java server.
+PAUSE_S = 0.02
 STOP_WITHIN_S = 2.0
 NO_HALF = "rocketns does not answer yet"
 
@@ -81,7 +82,8 @@ class Judging:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self.judge.counts.skipped += len(self._waiting) + len(self.judge.questions)
+        judge = self.judge
+        judge.counts.skipped += len(self._waiting) + len(judge.questions) + len(judge.registrations)
         self._asker.close()
         if self._pool is not None:
             await self._end_pool(self._pool)
@@ -142,38 +144,30 @@ class Judging:
 
     async def _ask_again(self) -> None:
         """One question after the other."""
+        loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(PAUSE_S)
-            waiting = self.judge.questions.take_due(asyncio.get_running_loop().time())
-            if waiting is not None:
+            self.judge.settle_registrations(loop.time())
+            for waiting in self.judge.questions.take_due(loop.time()):
                 try:
                     await self._settle(waiting)
                 except Exception as error:
                     self.judge.counts.skipped += waiting.times
                     await self._note_broken(error)
+                await asyncio.sleep(PAUSE_S)
 
     async def _settle(self, waiting: Waiting) -> None:
-        judge, judged = self.judge, waiting.judged
-        answers = []
-        for request in judged.asks or (waiting.pair.request,):
-            answers.append(await self._ask(request))
-            await asyncio.sleep(PAUSE_S)
-        now_ms = time.time_ns() // 1_000_000
-        failure = next((one.failure for one in answers if one.failure), "")
-        if failure:
-            judge.keep(waiting, f"it could not be asked again: {failure}")
-        elif judged.asks:
-            is_same = await self._in_pool(all_say_the_same, answers, judged.broker[1], now_ms)
-            judge.settle_registration(waiting, now_ms, is_same=is_same)
-        else:
-            (again,) = answers
-            pair = waiting.pair._replace(at_ms=now_ms, request=again.request, upstream=again.upstream, own=again.own)
-            finding, is_noise = await self._in_pool(examine_again, pair, again.reference)
-            judge.settle(waiting, pair, finding, is_noise=is_noise)
-
-    async def _ask(self, request: bytes) -> Again:
         own_addr = self._own_addr()
-        return Again(failure=NO_HALF) if own_addr is None else await self._asker.ask(request, own_addr)
+        try:
+            if own_addr is None:
+                raise NotSentError(NO_HALF)
+            request, upstream, own = await self._asker.ask(waiting.pair.request, own_addr)
+        except NotSentError as error:
+            self.judge.keep(waiting, f"it could not be asked again: {error}")
+            return
+        at_ms = time.time_ns() // 1_000_000
+        pair = waiting.pair._replace(at_ms=at_ms, request=request, upstream=upstream, own=own)
+        self.judge.settle(waiting, pair, await self._in_pool(examine_again, pair))
 
 
 def _begin() -> None:
@@ -199,30 +193,30 @@ class FrameConnection(OutgoingConnection):
 
 
 class Asker:
-    """Asks the upstream, the own half and the reference a question again, over connections of its own.
+    """Asks the upstream and the own half a question again, over connections of its own.
 
-    ``system`` has the properties of TLS with which the upstream and the reference are asked.
+    ``system`` has the properties of TLS with which the upstream is asked.
     """
 
-    def __init__(self, upstream: str, reference: str | None, system: Mapping[str, str]) -> None:
-        self._upstream, self._reference = upstream, reference
+    def __init__(self, upstream: str, system: Mapping[str, str]) -> None:
+        self._upstream = upstream
         known = {name: text for name, text in system.items() if not name.startswith("tls.server.")}
         self._others = _client(lambda: TlsConfig.read(known, {}))
         self._plain = _client(lambda: TlsConfig.read({}, {"tls.enable": "false"}))
 
-    async def ask(self, request: bytes, own_addr: str) -> Again:
-        """All of them at once. One that does not answer has no answer; if none does, there is a failure."""
+    async def ask(self, request: bytes, own_addr: str) -> tuple[bytes, bytes, bytes]:
+        """The request as it was sent, and both answers. NotSentError if one of the two does not answer."""
         opaque = next_request_id()
         frame = with_opaque(request, opaque)
-        asked = [_frame(self._others, self._upstream, opaque, frame), _frame(self._plain, own_addr, opaque, frame)]
-        if self._reference is not None:
-            asked.append(_frame(self._others, self._reference, opaque, frame))
-        found = await asyncio.gather(*asked)
-        failures = [one for one in found[:2] if isinstance(one, NotSentError)]
-        if failures:
-            return Again(failure=str(failures[0]))
-        upstream, own, *reference = (None if isinstance(one, NotSentError) else one for one in found)
-        return Again(frame, upstream, own, reference[0] if reference else None)
+        upstream, own = await asyncio.gather(
+            *(
+                client.invoke_reading(
+                    addr, opaque, frame, ANSWER_WITHIN_S, lambda answer: cast(bytes, answer), FRAME_BYTES_MAX
+                )
+                for client, addr in ((self._others, self._upstream), (self._plain, own_addr))
+            )
+        )
+        return frame, upstream, own
 
     def close(self) -> None:
         """End its connections."""
@@ -232,14 +226,3 @@ class Asker:
 
 def _client(read_tls: Callable[[], TlsConfig]) -> RemotingClient:
     return RemotingClient(read_tls, failures=logging.DEBUG, make_connection=FrameConnection)
-
-
-def _same(frame: Any) -> bytes:
-    return cast(bytes, frame)
-
-
-async def _frame(client: RemotingClient, addr: str, opaque: int, frame: bytes) -> bytes | NotSentError:
-    try:
-        return await client.invoke_reading(addr, opaque, frame, ANSWER_WITHIN_S, _same, FRAME_BYTES_MAX)
-    except NotSentError as error:
-        return error

@@ -53,7 +53,6 @@ Exit status:
   2  the file or the name server cannot be used, nothing was compared, or a wrong option; the message says which
 """
 TIMEOUT_S = 10.0
-EXIT_SAME, EXIT_DIFFERENT, EXIT_UNUSABLE = 0, 1, 2
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -73,12 +72,8 @@ def parser() -> Parser:
         help=f"where clients connect; by default {DEFAULT_PORT}")  # fmt: skip
     add("--bind", default="0.0.0.0", metavar="ADDR", help="the address for that; by default every one")
     add("-c", dest="config_file", metavar="FILE", help="Java properties file of rocketns' own half")
-    add("--journal", metavar="PATH",
-        help="folder in which the own half writes its journal, from which it restores its routes")  # fmt: skip
     add("--settle", dest="settle_s", type=duration(0.0, RUN_S_MAX), default=SETTLE_S, metavar="TIME",
         help=f"the time that brokers have to register at a half; by default {SETTLE_S:g}s")  # fmt: skip
-    add("--reference", type=address, metavar="HOST:PORT",
-        help="a second name server like the upstream: what the two say differently is noise")  # fmt: skip
     about = "write a page with the result at the end, and beside it the pairs that differ, for `rocketns replay`"
     add("--report", metavar="FILE", help=about)
     add("--status", type=address, metavar="HOST:PORT", help="serve a page, counts and /metrics over HTTP there")

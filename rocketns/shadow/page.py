@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from html import escape
 from importlib.resources import files
@@ -10,11 +9,21 @@ from importlib.resources import files
 from rocketns import __version__
 from rocketns.languages import language, texts
 from rocketns.logtext import escape as shown  # a peer's text without characters that move or hide others
-from rocketns.shadow.pairs import UNWANTED, Difference, Kept, Pair
-from rocketns.shadow.standing import MEANINGS, Standing, moment, number, verdict_on
-from rocketns.tools.decode.capture import Stream
+from rocketns.shadow.pairs import UNWANTED, Kept, Pair
+from rocketns.shadow.standing import (
+    Section,
+    Standing,
+    differences_of,
+    facts_of,
+    moment,
+    number,
+    sections,
+    verdict_on,
+)
 from rocketns.tools.decode.frames import frames
+from rocketns.tools.decode.reading import Stream
 from rocketns.tools.decode.showing import Names, lines
+from rocketns.tools.output import TextTable
 
 _ = texts("help")
 
@@ -61,58 +70,45 @@ def _document(style: Markup, body: Markup) -> str:
 
 def content(standing: Standing, *, with_frames: bool = False) -> Markup:
     """What changes. Frames are decoded for the report alone: they take too long for a page that is asked for often."""
-    counts, found = standing.counts, verdict_on(standing)
+    samples, found = standing.counts.samples, verdict_on(standing)
     parts = [tag("section", tag("h1", found.sentence), tag("ul", *(tag("li", shown(one)) for one in found.reasons)),
                  tag("p", shown(found.advice)), class_=f"verdict {found.mood}")]  # fmt: skip
-    if counts.outcomes:
-        parts.append(_requests(standing))
-    if len(counts.samples):
-        parts.append(_kept(counts.samples, counts.samples.more, with_frames=with_frames))
-    parts.append(_names(_("Listed differences"), _("docs/differences.md has the reason of each."), counts.listed))
-    parts.append(_names(_("Clients"), _("Languages and releases, of the pairs that were judged."), counts.clients))
-    parts.append(_names(_("Releases of the upstream"), _("As the headers of its answers say."), counts.releases))
-    parts.append(_details(standing))
-    parts.append(tag("footer", f"rocketns {__version__}, {moment(standing.now_ms)}"))
-    return joined(*parts)
-
-
-def _details(standing: Standing) -> Markup:
+    first, *others = [_section(one) for one in sections(standing)] or [Markup("")]
+    parts.append(first)
+    if len(samples):
+        more = _("{more} pairs with other questions found no room.").format(more=number(samples.more))
+        parts.append(tag(
+            "section", tag("h2", _("Pairs that differ")), *(_one(one, with_frames=with_frames) for one in samples),
+            *([tag("p", more, class_="quiet")] if samples.more else []),
+        ))  # fmt: skip
+    parts += others
     numbers = {"not compared": standing.counts.skipped, **standing.relay}
-    facts = {_("upstream"): standing.upstream, _("reference"): standing.reference or "-",
-             **{name: number(value) for name, value in numbers.items()}}  # fmt: skip
+    facts = {_("upstream"): standing.upstream, **{name: number(value) for name, value in numbers.items()}}
     items = [tag("div", tag("dt", name), tag("dd", shown(value))) for name, value in facts.items()]
-    return tag("section", tag("details", tag("summary", tag("b", _("Details"))), tag("dl", *items)))
+    parts.append(tag("section", tag("details", tag("summary", tag("b", _("Details"))), tag("dl", *items))))
+    return joined(*parts, tag("footer", f"rocketns {__version__}, {moment(standing.now_ms)}"))
 
 
-def _requests(standing: Standing) -> Markup:
-    occur = standing.columns
-    heads = [tag("th", one, title=_(MEANINGS[one]), scope="col") for one in occur]
+def _section(one: Section) -> Markup:
+    return tag("section", tag("h2", one.title), tag("p", one.meaning, class_="quiet"), _table(one.table))
+
+
+def _table(table: TextTable) -> Markup:
+    """Numbers of unwanted outcomes stand out."""
+    heads = [tag("th", name, scope="col") for name in table.head]
     rows = [
-        tag("tr", tag("th", name, scope="row"), *(
-            tag("td", number(numbers[one]), class_="bad" if one in UNWANTED and numbers[one] else "number")
-            for one in occur))
-        for name, numbers in standing.counts.by_request()
+        tag("tr", tag("th", shown(first), scope="row"), *(
+            tag("td", shown(cell), class_="bad" if name in UNWANTED and cell != "0" else "number")
+            for name, cell in zip(table.head[1:], cells, strict=True)))
+        for first, *cells in table.rows
     ]  # fmt: skip
-    meanings = [tag("li", tag("b", one), f": {_(MEANINGS[one])}") for one in occur]
-    table = tag("table", tag("thead", tag("tr", tag("th", _("request"), scope="col"), *heads)), tag("tbody", *rows))
-    return tag("section", tag("h2", _("Answers by request")), table, tag("ul", *meanings, class_="quiet"))
-
-
-def _kept(kept: Iterable[Kept], more: int, *, with_frames: bool) -> Markup:
-    text = _("{more} pairs with other questions found no room.").format(more=number(more))
-    rest = [tag("p", text, class_="quiet")] if more else []
-    return tag(
-        "section", tag("h2", _("Pairs that differ")), *(_one(one, with_frames=with_frames) for one in kept), *rest
-    )
+    return tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows))
 
 
 def _one(kept: Kept, *, with_frames: bool) -> Markup:
-    facts = f"{kept.outcome}, {number(kept.times)} x; {moment(kept.at_ms)}, {kept.client}, {kept.peer}"
+    head = tag("summary", tag("b", shown(kept.request)), " ", tag("span", shown(facts_of(kept)), class_="quiet"))
     note = [tag("p", shown(_(kept.note)))] if kept.note else []
-    heads = [tag("th", name, scope="col") for name in (_("where"), _("upstream"), "rocketns")]
-    rows = [_row(one) for one in kept.differences]
-    table = [tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows))] if rows else []
-    head = tag("summary", tag("b", shown(kept.request)), " ", tag("span", shown(facts), class_="quiet"))
+    table = [_table(differences_of(kept))] if kept.differences else []
     decoded = [tag("pre", "\n".join(_frames(kept.pair)))] if with_frames and kept.pair is not None else []
     return tag("details", head, *note, *table, *decoded)
 
@@ -122,14 +118,3 @@ def _frames(pair: Pair) -> Iterable[str]:
     ends = ((pair.request, "client"), (pair.upstream, _("upstream")), (pair.own, "rocketns"))
     streams = [Stream(name, "", bytearray(frame), "pair") for frame, name in ends if frame]
     return lines(frames(streams), Names(is_shown=True))
-
-
-def _row(one: Difference) -> Markup:
-    cells = [tag("td", tag("code", shown(text)) if text else _("nothing")) for text in (one.upstream, one.own)]
-    return tag("tr", tag("th", shown(one.path), scope="row"), *cells)
-
-
-def _names(title: str, meaning: str, names: Counter[str]) -> Markup:
-    rows = [tag("tr", tag("th", shown(name), scope="row"), tag("td", number(n))) for name, n in names.most_common()]
-    table = tag("table", tag("tbody", *rows))
-    return tag("section", tag("h2", title), tag("p", meaning, class_="quiet"), table) if names else Markup("")

@@ -34,8 +34,7 @@ class Outcome(StrEnum):
     EQUAL = "equal"  # the same bytes
     ORDER = "order"  # equal but for the order of lists and maps, time stamps, and the numbers of releases and machines
     LISTED = "listed"  # a listed difference of docs/differences.md; its id is counted too
-    SETTLED = "settled"  # differed, and was the same when both were asked again
-    NOISE = "noise"  # the reference differs from the upstream in the same place
+    SETTLED = "settled"  # differed, and was the same when both were asked again, or the broker registered again
     LATE = "late"  # rocketns answered more than LATE_MS after the upstream
     DIFFERENT = "different"
     MISSING = "missing"  # one of the two gave no answer
@@ -150,13 +149,11 @@ class Counts:
         self.last_ms = max(self.last_ms or kept.at_ms, kept.at_ms)
         self.samples.add(kept)
 
-    def add_client(self, name: str) -> None:
-        """A pair of such a client."""
-        _add(self.clients, name)
-
-    def add_release(self, name: str) -> None:
-        """An answer of an upstream of such a release."""
-        _add(self.releases, name)
+    def note(self, client: str, release: str) -> None:
+        """A pair of such a client, and of an upstream of such a release; empty: it is not known."""
+        for names, name in ((self.clients, client), (self.releases, release)):
+            if name:
+                names[name if name in names or len(names) < NAMES_MAX else OTHERS] += 1
 
     def of(self, outcome: Outcome) -> int:
         """Pairs of all requests with such an outcome."""
@@ -176,13 +173,4 @@ class Counts:
         """Each request with its numbers: those that differ most first, then the most frequent."""
         names = {name for name, _ in self.outcomes}
         rows = [(name, {one: self.outcomes[name, one] for one in Outcome}) for name in names]
-        return sorted(rows, key=_interest)
-
-
-def _interest(row: tuple[str, dict[Outcome, int]]) -> tuple[int, int, str]:
-    name, numbers = row
-    return -sum(numbers[one] for one in UNWANTED), -sum(numbers.values()), name
-
-
-def _add(names: Counter[str], name: str) -> None:
-    names[name if name in names or len(names) < NAMES_MAX else OTHERS] += 1
+        return sorted(rows, key=lambda row: (-sum(row[1][one] for one in UNWANTED), -sum(row[1].values()), row[0]))

@@ -11,9 +11,9 @@ import base64
 import binascii
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import Any
 
 import orjson
 
@@ -27,8 +27,7 @@ from rocketns.shadow.pairs import PAIR_BYTES_MAX, PEER_BYTES_MAX, Outcome, Pair
 from rocketns.shadow.tree import BYTES, UnreadableError, parse, text_of, write
 
 FORMAT, VERSION = "rocketns-frames", 1
-# What is written at most, and read.
-BYTES_MAX, PAIRS_MAX = 256 * 1024 * 1024, 1_000_000
+PAIRS_MAX = 1_000_000  # that are read
 # Of a line: a pair's frames as base64, and what is beside them.
 LINE_BYTES_MAX = PAIR_BYTES_MAX // 3 * 4 + 4096
 NUMBER_MAX = 2**53
@@ -46,111 +45,66 @@ class RecordingError(RocketnsError):
     """A file is no recording, or a line of it cannot be read."""
 
 
-class Recorded(NamedTuple):
-    """A pair, and how its answers compared; None if nobody compared them."""
+def write_recording(path: Path, pairs: Iterable[tuple[Pair, Outcome | None]], note: str = "") -> int:
+    """Write these pairs without their secrets to a new file, and how their answers compared; None if nobody compared.
 
-    pair: Pair
-    outcome: Outcome | None = None
+    How many those are: a pair that nobody can read is left out.
 
-
-class Recorder:
-    """Writes pairs to a new file. Any pair beyond a bound, or that nobody can read, is left out and counted.
-
-    ``recorded``, ``without_room`` and ``unreadable`` count pairs.
+    FileExistsError if there is one: no recording is overwritten or followed through a link. OSError.
     """
-
-    def __init__(self, path: Path, *, bytes_max: int = BYTES_MAX, note: str = "") -> None:
-        """Makes the file. FileExistsError if there is one: no recording is overwritten or followed through a link."""
-        self.recorded = self.without_room = self.unreadable = 0
-        self._room = bytes_max
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._file = os.fdopen(os.open(path, flags, _MODE), "wb")
-        self._write({"format": FORMAT, "version": VERSION} | ({"note": note} if note else {}))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def record(self, pair: Pair, outcome: Outcome | None = None) -> None:
-        """Write one pair without its secrets. OSError if the file cannot be written."""
-        try:
-            clean = without_secrets(pair)
-        except UnreadableError:
-            self.unreadable += 1
-            return
-        fields: dict[str, Any] = {
-            "at_ms": clean.at_ms, "connection": clean.connection, "peer": clean.peer,
-            "request": _base64(clean.request), "upstream": _base64(clean.upstream), "own": _base64(clean.own),
-            "outcome": outcome,
-        }  # fmt: skip
-        if self.without_room or self.recorded >= PAIRS_MAX or not self._write(fields):
-            self.without_room += 1
-        else:
-            self.recorded += 1
-
-    def _write(self, fields: dict[str, Any]) -> bool:
-        """Whether there was room."""
-        line = orjson.dumps(fields) + b"\n"
-        self._room -= len(line)
-        if self._room >= 0:
-            self._file.write(line)
-        return self._room >= 0
+    written = 0
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, _MODE), "wb") as file:
+        file.write(orjson.dumps({"format": FORMAT, "version": VERSION} | ({"note": note} if note else {})) + b"\n")
+        for pair, outcome in pairs:
+            try:
+                one = without_secrets(pair)
+            except UnreadableError:
+                continue
+            written += 1
+            file.write(orjson.dumps({
+                "at_ms": one.at_ms, "connection": one.connection, "peer": one.peer,
+                "request": _base64(one.request), "upstream": _base64(one.upstream), "own": _base64(one.own),
+                "outcome": outcome,
+            }) + b"\n")  # fmt: skip
+    return written
 
 
-class Recording:
-    """A file that is read. RecordingError where it is no recording; OSError where it cannot be read."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        with path.open("rb") as file:
-            head = _object(_line_of(file, 1) or b"")
-        if head.get("format") != FORMAT:
-            raise RecordingError("it is no recording of rocketns")
-        if head.get("version") != VERSION:
-            raise RecordingError(f"its version is {head.get('version')!r}, and this rocketns reads {VERSION}")
-
-    def pairs(self) -> Iterator[Recorded]:
-        """Each pair. A last line that was cut is left out.
-
-        RecordingError with the number of the line where one cannot be read.
-        """
-        with self._path.open("rb") as file:
-            _line_of(file, 1)
-            for number in range(2, PAIRS_MAX + 2):
-                line = _line_of(file, number)
-                if line is None:
-                    return
-                try:
+def read_recording(path: Path) -> Iterator[Pair]:
+    """Each pair. A last line that was cut is left out. RecordingError names the line that cannot be read. OSError."""
+    with path.open("rb") as file:
+        for number in range(1, PAIRS_MAX + 2):
+            line = file.readline(LINE_BYTES_MAX)
+            try:
+                if len(line) == LINE_BYTES_MAX and not line.endswith(b"\n"):
+                    raise RecordingError(f"more than {LINE_BYTES_MAX} bytes")
+                if number == 1:
+                    _check_head(line)
+                elif line.endswith(b"\n"):
                     yield _read(line)
-                except RecordingError as error:
-                    raise RecordingError(f"line {number}: {error}") from error
-        raise RecordingError(f"more than {PAIRS_MAX} pairs")
+                else:
+                    return
+            except RecordingError as error:
+                raise RecordingError(f"line {number}: {error}") from error
+    raise RecordingError(f"more than {PAIRS_MAX} pairs")
 
 
-def _line_of(file: BinaryIO, number: int) -> bytes | None:
-    """The next whole line; None at the end, or where the last one was cut."""
-    line = file.readline(LINE_BYTES_MAX)
-    if line.endswith(b"\n"):
-        return line
-    if len(line) == LINE_BYTES_MAX:
-        raise RecordingError(f"line {number}: more than {LINE_BYTES_MAX} bytes")
-    return None
+def _check_head(line: bytes) -> None:
+    head = _object(line)
+    if head.get("format") != FORMAT:
+        raise RecordingError("it is no recording of rocketns")
+    if head.get("version") != VERSION:
+        raise RecordingError(f"its version is {head.get('version')!r}, and this rocketns reads {VERSION}")
 
 
-def _read(line: bytes) -> Recorded:
+def _read(line: bytes) -> Pair:
     fields = _object(line)
     request, peer = _frame(fields.get("request")), fields.get("peer")
     if request is None or not isinstance(peer, str):
         raise RecordingError("a pair without a request or a peer")
     connection, at_ms = (_number(fields.get(name)) for name in ("connection", "at_ms"))
     upstream, own = _frame(fields.get("upstream")), _frame(fields.get("own"))
-    try:
-        outcome = None if fields.get("outcome") is None else Outcome(fields["outcome"])
-    except ValueError as error:
-        raise RecordingError("an outcome that this rocketns does not know") from error
-    return Recorded(Pair(connection, peer[:PEER_BYTES_MAX], at_ms, request, upstream, own, None, None), outcome)
+    return Pair(connection, peer[:PEER_BYTES_MAX], at_ms, request, upstream, own, None, None)
 
 
 def _number(value: Any) -> int:
@@ -196,18 +150,12 @@ def decoded(frame: bytes) -> RemotingCommand:
 def without_secrets(pair: Pair) -> Pair:
     """The pair without secrets; frames without any keep their bytes. UnreadableError if nobody can say."""
     command = decoded(pair.request)
-    request = _cleaned(command, pair.request)
-    return pair._replace(
-        request=request, upstream=clean_answer(command, pair.upstream), own=clean_answer(command, pair.own)
-    )
+    return pair._replace(request=clean(command, pair.request), upstream=pair.upstream and clean(command, pair.upstream),
+                         own=pair.own and clean(command, pair.own))  # fmt: skip
 
 
-def clean_answer(request: RemotingCommand, answer: bytes | None) -> bytes | None:
-    """An answer to this request without secrets. UnreadableError."""
-    return None if answer is None else _cleaned(request, answer)
-
-
-def _cleaned(request: RemotingCommand, frame: bytes) -> bytes:
+def clean(request: RemotingCommand, frame: bytes) -> bytes:
+    """This request, or an answer to it, without secrets. UnreadableError."""
     of_password = request.code in _KV_ITEM and is_secret(request.ext("key") or "")
 
     def is_left_out(name: str) -> bool:

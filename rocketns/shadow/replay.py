@@ -10,32 +10,29 @@ import contextlib
 import os
 import ssl
 from argparse import Namespace
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from rocketns.addresses import split, with_port
 from rocketns.client.tls import client_context
 from rocketns.errors import MalformedFrame, RocketnsError
-from rocketns.logtext import one_line
 from rocketns.processor.requests import REQUESTS
 from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
 from rocketns.protocol.codes import request_name
 from rocketns.protocol.command import RemotingCommand, decode
 from rocketns.shadow.comparing.comparing import Comparing, Finding
-from rocketns.shadow.options import EXIT_DIFFERENT, EXIT_SAME, EXIT_UNUSABLE, parse_replay
+from rocketns.shadow.options import parse_replay
 from rocketns.shadow.pairs import UNWANTED, Counts, Outcome, Pair
-from rocketns.shadow.recording import Recording, clean_answer, decoded
+from rocketns.shadow.recording import clean, decoded, read_recording
 from rocketns.shadow.tree import UnreadableError
 from rocketns.tools.keys import tls_of
-from rocketns.tools.output import Report, TextTable, complain, print_json, print_report
+from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, Report, TextTable, complain, print_answer
 
 INTERRUPTED = 130
 # Frames that are no answer to the request, such as notifications, until its answer.
 UNASKED_MAX = 1_000
-# Beyond it the connection that was used longest ago is closed, and opened again if needed.
-CONNECTIONS_MAX = 1_000
 # A read that differs is asked again after SETTLE_S, so many of them: the state may still change.
 ASKED_AGAIN_MAX, SETTLE_S = 200, 1.0
 # Differing pairs that are kept for --json, and printed for people; all are counted.
@@ -43,7 +40,6 @@ SHOWN_MAX, LINES_MAX = 100, 20
 # A replay is no relay: nothing of it is late, or compared with a reference.
 COLUMNS = (Outcome.EQUAL, Outcome.ORDER, Outcome.LISTED, Outcome.SETTLED, Outcome.DIFFERENT, Outcome.MISSING)
 _LENGTH_BYTES = 4
-_ALIKE = (Outcome.EQUAL, Outcome.ORDER, Outcome.LISTED)
 
 
 class UnreachableError(RocketnsError):
@@ -101,46 +97,39 @@ class Connection:
         raise NoAnswerError(f"{UNASKED_MAX} frames, and the answer is not among them")
 
 
-class Shown(NamedTuple):
-    """A pair that differs. ``number`` counts recorded requests from 1 on."""
-
-    number: int
-    code: int
-    peer: str
-    finding: Finding
-
-
 @dataclass(slots=True)
 class Result(Counts):
     """``judged`` and ``unwanted`` are about pairs whose answers were compared. ``oneway`` requests have no answer;
-    ``unanswered`` ones had none when they were recorded. ``unsent`` may change something, or are unknown."""
+    ``unanswered`` ones had none when they were recorded. ``unsent`` may change something, or are unknown. ``differing``
+    are for programs; ``pair`` in them counts recorded requests from 1 on."""
 
     sent: int = 0
     unsent: int = 0
     oneway: int = 0
     unanswered: int = 0
-    shown: list[Shown] = field(default_factory=list)
+    differing: list[dict[str, Any]] = field(default_factory=list)
 
-    def note(self, shown: Shown) -> None:
-        """One compared pair."""
-        finding = shown.finding
-        self.add(shown.code, finding.outcome)
+    def compared(self, number: int, code: int, peer: str, finding: Finding) -> None:
+        """One pair."""
+        self.add(code, finding.outcome)
         self.listed += Counter([finding.listed] if finding.listed else [])
-        if finding.outcome in UNWANTED and len(self.shown) < SHOWN_MAX:
-            self.shown.append(shown)
+        if finding.outcome in UNWANTED and len(self.differing) < SHOWN_MAX:
+            differences = [{"path": one.path, "recorded": one.upstream, "now": one.own} for one in finding.differences]
+            self.differing.append({"pair": number, "code": code, "peer": peer, "outcome": str(finding.outcome),
+                                   "note": finding.note, "differences": differences})  # fmt: skip
 
 
 class Player:
     """``open_one`` makes a connection; its UnreachableError ends the replay.
 
     ``with_changes``: also what registers, unregisters or changes something is sent, once. ``settle`` is awaited before
-    a read that differs is asked again; None for never.
+    a read that differs is asked again.
     """
 
     def __init__(self, open_one: Callable[[], Awaitable[Connection]], *, with_changes: bool,
-                 settle: Callable[[], Awaitable[object]] | None) -> None:  # fmt: skip
+                 settle: Callable[[], Awaitable[object]]) -> None:  # fmt: skip
         self._open_one, self._with_changes, self._settle = open_one, with_changes, settle
-        self._open: OrderedDict[int, Connection] = OrderedDict()
+        self._open: dict[int, Connection] = {}
         self._comparing = Comparing()
         self._asked_again = 0
         self.result = Result()
@@ -170,25 +159,22 @@ class Player:
             return
         finding = self._found(pair, command, answer)
         may_ask = self._asked_again < ASKED_AGAIN_MAX and not changes(command.code)
-        if finding.outcome is Outcome.DIFFERENT and self._settle is not None and may_ask:
+        if finding.outcome is Outcome.DIFFERENT and may_ask:
             self._asked_again += 1
             await self._settle()
             again = self._found(pair, command, await self._ask(pair, command))
-            finding = Finding(Outcome.SETTLED) if again.outcome in _ALIKE else finding
-        self.result.note(Shown(number, command.code, pair.peer, finding))
+            finding = Finding(Outcome.SETTLED) if again.outcome in COLUMNS[:3] else finding
+        self.result.compared(number, command.code, pair.peer, finding)
 
     def _found(self, pair: Pair, command: RemotingCommand, answer: bytes | None) -> Finding:
         with contextlib.suppress(UnreadableError):
-            answer = clean_answer(command, answer)
+            answer = answer and clean(command, answer)
         return self._comparing.compare(pair._replace(own=answer))
 
     async def _ask(self, pair: Pair, command: RemotingCommand) -> bytes | None:
         """The answer; None if there is none, or none is due."""
         if pair.connection not in self._open:
-            if len(self._open) >= CONNECTIONS_MAX:
-                await self._open.popitem(last=False)[1].close()
             self._open[pair.connection] = await self._open_one()
-        self._open.move_to_end(pair.connection)
         try:
             return await self._open[pair.connection].ask(pair.request, command)
         except NoAnswerError:
@@ -210,19 +196,15 @@ def main(arguments: Sequence[str]) -> int:
         return INTERRUPTED
     except (OSError, RocketnsError) as error:
         complain(f"rocketns replay: {str(error) or type(error).__name__}")
-        return EXIT_UNUSABLE
-    if options.json:
-        print_json(as_json(result, options.to))
-    else:
-        print_report(report(result, options.to))
+        return EXIT_UNREADABLE
+    print_answer(options, as_json(result, options.to), report(result, options.to))
     if not result.judged:
         complain("rocketns replay: nothing was compared; --all sends requests that change something, too")
-        return EXIT_UNUSABLE
-    return EXIT_DIFFERENT if result.unwanted else EXIT_SAME
+        return EXIT_UNREADABLE
+    return EXIT_DIFFERENT if result.unwanted else EXIT_FOUND
 
 
 async def _run(options: Namespace) -> Result:
-    recording = Recording(options.file)
     host, port = split(options.to)
     assert port is not None
     config = tls_of(options, os.environ)
@@ -231,31 +213,27 @@ async def _run(options: Namespace) -> Result:
         lambda: Connection.open(host, port, tls, options.timeout), with_changes=options.all,
         settle=lambda: asyncio.sleep(SETTLE_S),
     )  # fmt: skip
-    return await player.play(recorded.pair for recorded in recording.pairs())
+    return await player.play(read_recording(options.file))
 
 
 def report(result: Result, addr: str) -> Report:
     """For people."""
     parts: Report = [f"{result.sent} requests were sent to {addr}, and {result.judged} answers compared."]
-    parts += [f"{result.unsent} were not sent: they may change something."] if result.unsent else []
-    parts += [f"{result.oneway} have no answer (oneway)."] if result.oneway else []
-    parts += [f"{result.unanswered} had no recorded answer."] if result.unanswered else []
+    parts += [f"{number} {text}." for number, text in (
+        (result.unsent, "were not sent: they may change something"), (result.oneway, "have no answer (oneway)"),
+        (result.unanswered, "had no recorded answer"),
+    ) if number]  # fmt: skip
     if result.judged:
-        names = sorted({name for name, _ in result.outcomes})
-        rows = [(name, *(str(result.outcomes[name, outcome]) for outcome in COLUMNS)) for name in names]
-        parts.append(TextTable(("REQUEST", *(str(outcome).upper() for outcome in COLUMNS)), rows))
+        rows = [(name, *(str(numbers[one]) for one in COLUMNS)) for name, numbers in result.by_request()]
+        parts.append(TextTable(("REQUEST", *(str(one).upper() for one in COLUMNS)), rows))
     parts += [f"{number} show the listed difference {name}." for name, number in sorted(result.listed.items())]
-    parts += [line for shown in result.shown[:LINES_MAX] for line in _lines(shown)]
-    more = result.unwanted - min(len(result.shown), LINES_MAX)
+    for one in result.differing[:LINES_MAX]:
+        request = f"pair {one['pair']}, request {one['code']} ({request_name(one['code'])}) of {one['peer']}"
+        parts.append(f"{request}: {one['outcome']}{'; ' if one['note'] else ''}{one['note']}")
+        parts += [f"    {each['path']}: recorded {each['recorded'] or '-'}, now {each['now'] or '-'}"
+                  for each in one["differences"]]  # fmt: skip
+    more = result.unwanted - min(len(result.differing), LINES_MAX)
     return [*parts, f"{more} more differ."] if more else parts
-
-
-def _lines(shown: Shown) -> list[str]:
-    finding = shown.finding
-    head = f"pair {shown.number}, request {shown.code} ({request_name(shown.code)}) of {shown.peer}: {finding.outcome}"
-    head += f"; {finding.note}" if finding.note else ""
-    parts = [f"    {one.path}: recorded {one.upstream or '-'}, now {one.own or '-'}" for one in finding.differences]
-    return [one_line(line) for line in (head, *parts)]
 
 
 def as_json(result: Result, addr: str) -> dict[str, Any]:
@@ -263,11 +241,5 @@ def as_json(result: Result, addr: str) -> dict[str, Any]:
     return {
         "to": addr, "sent": result.sent, "compared": result.judged, "unsent": result.unsent, "oneway": result.oneway,
         "unanswered": result.unanswered, "outcomes": {str(one): result.of(one) for one in COLUMNS},
-        "listed": dict(result.listed),
-        "differing": [
-            {"pair": one.number, "code": one.code, "peer": one.peer, "outcome": str(one.finding.outcome),
-             "note": one.finding.note,
-             "differences": [{"path": d.path, "recorded": d.upstream, "now": d.own} for d in one.finding.differences]}
-            for one in result.shown
-        ],
+        "listed": dict(result.listed), "differing": result.differing,
     }  # fmt: skip

@@ -98,11 +98,10 @@ class Shadow:
         self._client_of_servers = RemotingClient(lambda: TlsConfig.read(options.system, {}), failures=logging.DEBUG)
         server = NameServer(self._client_of_servers, str(self.upstream), SerializeType.JSON)
         plain = RemotingClient(lambda: TlsConfig.read({}, {"tls.enable": "false"}), failures=logging.DEBUG)
-        self.half = OwnHalf(self._folder, server, plain, self._given, self._half_changed, journal=options.journal,
-                            ns=f"shadow_{self._listening.address[1]}", settle_s=options.settle_s)  # fmt: skip
-        reference = None if options.reference is None else with_port(*options.reference)
+        self.half = OwnHalf(self._folder, server, plain, self._given, self._half_changed,
+                            settle_s=options.settle_s)  # fmt: skip
         self.judge = Judge(options.settle_s)
-        self.judging = Judging(self.judge, Asker(str(self.upstream), reference, options.system), self._half_addr)
+        self.judging = Judging(self.judge, Asker(str(self.upstream), options.system), self._half_addr)
         self._make_upstream_context()
         limits = Limits()
         limits.read_frame_max(options.system)
@@ -115,11 +114,10 @@ class Shadow:
     def standing(self) -> Standing:
         """How it stands now."""
         self.flush()
-        options, half = self.options, self.half
+        half = self.half
         return Standing(
             self.judge.counts, str(self.upstream), self._address, self._began_ms, _epoch_ms(),
             None if half.port is None else round(half.settles_in_s, 1),
-            None if options.reference is None else with_port(*options.reference),
             self.upstream.trouble, self.relay.counts.items(),
         )  # fmt: skip
 

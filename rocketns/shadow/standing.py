@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from rocketns.languages import N_, texts
-from rocketns.logtext import one_line
 from rocketns.protocol.codes import RequestCode
 from rocketns.shadow.pairs import UNWANTED, Counts, Kept, Outcome
-from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, TextTable, plain
+from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, Report, TextTable, lines_of
 
 _ = texts("help")
 
@@ -24,8 +24,7 @@ MEANINGS = {
     Outcome.EQUAL: N_("the same bytes"),
     Outcome.ORDER: N_("equal but for order, times, release and machine"),
     Outcome.LISTED: N_("a listed difference"),
-    Outcome.SETTLED: N_("the same when asked again"),
-    Outcome.NOISE: N_("the reference differs as well"),
+    Outcome.SETTLED: N_("the same later"),
     Outcome.LATE: N_("rocketns answered a second later"),
     Outcome.DIFFERENT: N_("different"),
     Outcome.MISSING: N_("one did not answer"),
@@ -47,7 +46,6 @@ class Standing:
     began_ms: int
     now_ms: int
     settles_in_s: float | None = 0.0
-    reference: str | None = None
     trouble: str = ""
     relay: Mapping[str, int] = field(default_factory=dict)
 
@@ -55,11 +53,6 @@ class Standing:
     def ran_ms(self) -> int:
         """Since its start."""
         return max(self.now_ms - self.began_ms, 0)
-
-    @property
-    def columns(self) -> list[Outcome]:
-        """The outcomes that occur."""
-        return [one for one in Outcome if self.counts.of(one)]
 
     @property
     def exit_status(self) -> int:
@@ -149,37 +142,57 @@ def _differing(standing: Standing) -> Verdict:
     return Verdict(Mood.BAD, sentence, (since, *most, *paths), advice.format(address=standing.address))
 
 
+class Section(NamedTuple):
+    """A table, whose title is the first of its head, and what it means. Texts of peers are as they came."""
+
+    meaning: str
+    table: TextTable
+
+    @property
+    def title(self) -> str:
+        return self.table.head[0]
+
+
+def sections(standing: Standing) -> list[Section]:
+    """The answers by request, and the names that were counted, as far as there are any."""
+    counts, occur = standing.counts, [one for one in Outcome if standing.counts.of(one)]
+    rows = [(name, *(number(numbers[one]) for one in occur)) for name, numbers in counts.by_request()]
+    meanings = "; ".join(f"{one}: {_(MEANINGS[one])}" for one in occur)
+    found = [Section(meanings, TextTable((_("Answers by request"), *occur), rows))]
+    for title, meaning, names in (
+        (_("Listed differences"), _("docs/differences.md has the reason of each."), counts.listed),
+        (_("Clients"), _("Languages and releases, of the pairs that were judged."), counts.clients),
+        (_("Releases of the upstream"), _("As the headers of its answers say."), counts.releases),
+    ):
+        named = [(name, number(count)) for name, count in names.most_common()]
+        found.append(Section(meaning, TextTable((title, _("pairs")), named)))
+    return [one for one in found if one.table.rows]
+
+
+def facts_of(kept: Kept) -> str:
+    """How often, when and by whom it was asked."""
+    return f"{kept.outcome}, {number(kept.times)} x; {moment(kept.at_ms)}, {kept.client}, {kept.peer}"
+
+
+def differences_of(kept: Kept) -> TextTable:
+    """Where the answers differ."""
+    rows = [(one.path, one.upstream or _("nothing"), one.own or _("nothing")) for one in kept.differences]
+    return TextTable((_("where"), _("upstream"), "rocketns"), rows)
+
+
 def summary(standing: Standing) -> str:
     """The verdict, the counts, and the first pairs that differ, for a terminal. Texts of peers cannot control it."""
-    return "\n".join(_blocks(standing)) + "\n"
-
-
-def _blocks(standing: Standing) -> Iterator[str]:
-    found, counts = verdict_on(standing), standing.counts
-    yield found.sentence
-    yield from (f"  {one_line(reason)}" for reason in (*found.reasons, found.advice) if reason)
-    if counts.outcomes:
-        yield ""
-        rows = [(name, *(number(numbers[one]) for one in standing.columns)) for name, numbers in counts.by_request()]
-        yield plain(TextTable(("request", *standing.columns), rows)).rstrip("\n")
-    for title, names in ((_("listed differences"), counts.listed), (_("clients"), counts.clients),
-                         (_("releases of the upstream"), counts.releases)):  # fmt: skip
-        if names:
-            yield f"\n{title}: " + ", ".join(f"{one_line(name)} {number(count)}" for name, count in names.most_common())
+    found = verdict_on(standing)
+    report: Report = [found.sentence, *(f"  {one}" for one in (*found.reasons, found.advice) if one)]
+    for section in sections(standing):
+        report += [section.table, section.meaning]
     if left := standing.relay.get("left"):
-        yield "\n" + _("{left} requests have nothing to compare: their connection ended before both servers had "
-                       "answered").format(left=number(left))  # fmt: skip
-    for kept in list(counts.samples)[:KEPT_SHOWN]:
-        yield ""
-        yield from map(one_line, _of_kept(kept))
-
-
-def _of_kept(kept: Kept) -> Iterator[str]:
-    yield f"{kept.outcome}: {kept.request}"
-    yield f"  {number(kept.times)} x {kept.client}, {kept.peer}{'; ' if kept.note else ''}{_(kept.note)}"
-    for one in kept.differences[:3]:
-        yield "  " + _("{path}: the upstream has {upstream}, rocketns {own}").format(
-            path=one.path, upstream=one.upstream or _("nothing"), own=one.own or _("nothing"))  # fmt: skip
+        report.append(_("{left} requests have nothing to compare: their connection ended before both servers had "
+                        "answered").format(left=number(left)))  # fmt: skip
+    for kept in list(standing.counts.samples)[:KEPT_SHOWN]:
+        report += ["", kept.request, f"  {facts_of(kept)}", *([f"  {_(kept.note)}"] if kept.note else [])]
+        report += [differences_of(kept)] if kept.differences else []
+    return "\n".join(lines_of(report)) + "\n"
 
 
 def number(value: float) -> str:

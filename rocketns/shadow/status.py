@@ -172,7 +172,7 @@ def counts_json(standing: Standing) -> bytes:
     """The answer of `/api/counts`: members are added, never renamed. ``settles_in_s`` is null while no half runs."""
     counts = standing.counts
     return orjson.dumps({
-        "mood": verdict_on(standing).mood, "upstream": standing.upstream, "reference": standing.reference,
+        "mood": verdict_on(standing).mood, "upstream": standing.upstream,
         "settles_in_s": standing.settles_in_s, "trouble": standing.trouble,
         "began_ms": standing.began_ms, "now_ms": standing.now_ms,
         "judged": counts.judged, "unwanted": counts.unwanted, "skipped": counts.skipped,

@@ -6,19 +6,15 @@ import argparse
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from itertools import chain
-from typing import Any
 
 from rocketns.addresses import listed, read_server
-from rocketns.languages import parsers, texts
+from rocketns.languages import parsers
 from rocketns.languages.parsers import Parser
 from rocketns.tools.decode.reading import FORMS
 from rocketns.tools.keys import add_connection_options
-from rocketns.tools.output import EXIT_STATUSES
 
-_ = texts("help")
 DEFAULT_ADDR = "127.0.0.1:9876"
-SERVERS_MIN, SERVERS_MAX = 2, 16
+SERVERS_MAX = 16
 SETTLE_SECONDS = 5.0
 TIMEOUT_SECONDS = 10.0
 INTERVAL_SECONDS = 2.0
@@ -39,9 +35,8 @@ other. After a restart of a name server, --settle 60 gives every broker time to 
 """
 
 TOP = """\
-Brokers of several name servers, Java's or rocketns, side by side: where they differ, and what changed lately. With rich
-a terminal is refreshed in place. Otherwise the rounds follow each other, and a message says how to install it. Ctrl-C
-ends it.
+Brokers of several name servers, Java's or rocketns, side by side: where they differ, and what changed lately. A
+terminal is refreshed in place, and shows as much as it has room for. Ctrl-C ends it.
 """
 
 HEALTH = """\
@@ -88,6 +83,13 @@ connections, and the pairs beside a report of `rocketns shadow`. Keys, signature
   echo 00000065... | rocketns decode
 """
 
+EXIT_STATUS = """\
+Exit status, as of diff:
+  0  printed; the same, ready, allowed, or without a fault
+  1  differences, not ready, refused, a fault, or nothing there; a policy or views that cannot be used
+  2  a name server or a file cannot be read, or a wrong option; the message says which
+"""
+
 COMPLETION = """\
 bash:  source <(rocketns completion bash)
 zsh:   rocketns completion zsh > a folder of $fpath, as _rocketns
@@ -115,17 +117,14 @@ def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_addr(health)
     _add_common(health)
     _add_access(commands)
-    decode = _command(
-        commands, "decode", "print frames of a capture, or of what was pasted, as a person reads them", DECODE
-    )
+    about = "print frames of a capture, or of what was pasted, as a person reads them"
+    decode = _command(commands, "decode", about, DECODE)
     decode.add_argument("file", nargs="?", default="-", metavar="FILE", help="by default, and for -, standard input")
-    decode.add_argument(
-        "--form", choices=FORMS, metavar="FORM", help=f"{', '.join(FORMS)}; by default told by the bytes"
-    )
+    decode.add_argument("--form", choices=FORMS, metavar="FORM",
+                        help=f"{', '.join(FORMS)}; by default told by the bytes")  # fmt: skip
     decode.add_argument("--hide-names", action="store_true",
                         help="put other names in place of topics, groups, brokers, hosts and texts")  # fmt: skip
-    decode.add_argument("--json", action="store_true", help="print JSON, for programs")
-    parsers.add_language_option(decode)
+    _add_json(decode)
     _add_views(commands)
     completion = _command(commands, "completion", "print what completes these commands in a shell", COMPLETION)
     completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=" or ".join(SHELLS))
@@ -135,34 +134,31 @@ def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
 def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
     get = _command(commands, "get", "print what a name server, Java's or rocketns, has")
     things = get.add_subparsers(dest="thing", metavar="WHAT", required=True)
-    for name, doc in (
+    made = {name: things.add_parser(name, help=doc, description=doc, allow_abbrev=False) for name, doc in (
         ("brokers", "all brokers: cluster, group, id, address, zone"),
         ("topics", "the names of all topics"),
         ("route", "the brokers and queues of a topic"),
         ("kv", "the KV items of a namespace"),
         ("config", "all properties"),
         ("connections", "the connections of a rocketns with a management port"),
-    ):
-        thing = things.add_parser(name, help=doc, description=doc, allow_abbrev=False)
-        if name == "route":
-            thing.add_argument("topic", metavar="TOPIC")
-        if name == "kv":
-            thing.add_argument("namespace", metavar="NAMESPACE", nargs="?", default="ORDER_TOPIC_CONFIG",
-                               help="by default ORDER_TOPIC_CONFIG; no request lists namespaces")  # fmt: skip
-        if name == "route":
-            thing.add_argument("--as", dest="who", metavar="CLIENT",
+    )}  # fmt: skip
+    made["route"].add_argument("topic", metavar="TOPIC")
+    made["route"].add_argument("--as", dest="who", metavar="CLIENT",
                                help="the route that a client gets, by its IP address or the name of its view; a "
                                "rocketns with a management port tells it")  # fmt: skip
-        if name in ("route", "connections"):
-            _add_token_file(thing)
+    made["kv"].add_argument("namespace", metavar="NAMESPACE", nargs="?", default="ORDER_TOPIC_CONFIG",
+                            help="by default ORDER_TOPIC_CONFIG; no request lists namespaces")  # fmt: skip
+    for name in ("route", "connections"):
+        _add_token_file(made[name])
+    for thing in made.values():
         _add_addr(thing)
         _add_common(thing)
 
 
 def _add_diff(commands: argparse._SubParsersAction[Parser]) -> None:
     diff = _command(commands, "diff", "compare name servers", DIFF)
-    diff.add_argument("addrs", nargs="+", type=_addrs, action=_Together, metavar="HOST:PORT",
-                      help=f"the name servers, {SERVERS_MIN} to {SERVERS_MAX}: several words, or one list")  # fmt: skip
+    diff.add_argument("addrs", nargs="+", type=_addrs, metavar="HOST:PORT",
+                      help=f"the name servers, 2 to {SERVERS_MAX}: several words, or one list")  # fmt: skip
     diff.add_argument("--settle", type=duration(0, DAY_S), default=SETTLE_SECONDS, metavar="TIME",
                       help="time that a difference must last; 0 counts each; by default %(default)gs")  # fmt: skip
     diff.add_argument("--lookups-per-second", type=number(0, PER_SECOND_MAX), default=0, metavar="N",
@@ -172,7 +168,7 @@ def _add_diff(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def _add_top(commands: argparse._SubParsersAction[Parser]) -> None:
     top = _command(commands, "top", "show name servers side by side, again and again", TOP)
-    top.add_argument("addrs", nargs="*", type=_addrs, action=_Together, default=[DEFAULT_ADDR], metavar="HOST:PORT",
+    top.add_argument("addrs", nargs="*", type=_addrs, default=[[DEFAULT_ADDR]], metavar="HOST:PORT",
                      help=f"the name servers, at most {SERVERS_MAX}; by default {DEFAULT_ADDR}")  # fmt: skip
     top.add_argument("--interval", type=duration(0, DAY_S), default=INTERVAL_SECONDS, metavar="TIME",
                      help="time between two rounds; by default %(default)gs")  # fmt: skip
@@ -187,8 +183,7 @@ def _add_access(commands: argparse._SubParsersAction[Parser]) -> None:
     check = _command(things, "check", "say what a policy allows, and whether it allows a request", CHECK)
     check.add_argument("file", metavar="FILE", help="the policy, as rocketns.accessFile")
     check.add_argument("request", nargs="*", metavar="NAME=VALUE", help="a request")
-    check.add_argument("--json", action="store_true", help="print JSON, for programs")
-    parsers.add_language_option(check)
+    _add_json(check)
     suggest = _command(things, "suggest", "print the policy that would have allowed what was refused", SUGGEST)
     suggest.add_argument("--journal", action="append", required=True, metavar="PATH",
                          help="a folder of journals, or a file of one; may be given several times")  # fmt: skip
@@ -204,12 +199,11 @@ def _add_views(commands: argparse._SubParsersAction[Parser]) -> None:
     doc = "check a file of views: which addresses of brokers clients get"
     views = commands.add_parser("views", help=doc, description=doc, allow_abbrev=False)
     things = views.add_subparsers(dest="thing", metavar="WHAT", required=True)
-    check = _command(things, "check", "say what a file of views does to the brokers of a name server", VIEWS, "views")
+    check = _command(things, "check", "say what a file of views does to the brokers of a name server", VIEWS)
     check.add_argument("file", metavar="FILE", help="the views, as rocketns.viewsFile")
     check.add_argument("--as", dest="who", metavar="CLIENT",
                        help="print what a client gets, by its IP address or the name of its view")  # fmt: skip
-    check.add_argument("-n", "--namesrvAddr", dest="addr", type=addr, metavar="HOST:PORT",
-                       help="the name server whose brokers are looked at; without it the file alone is")  # fmt: skip
+    _add_addr(check, [], "the name server whose brokers are looked at; without it the file alone is")
     _add_token_file(check)
     _add_common(check)
 
@@ -220,20 +214,24 @@ def _add_token_file(parser: argparse.ArgumentParser) -> None:
                         "token is that of the environment, ROCKETNS_ADMIN_TOKEN")  # fmt: skip
 
 
-def _command(
-    commands: argparse._SubParsersAction[Parser], name: str, doc: str, about: str = "", statuses_of: str = ""
-) -> Parser:
-    statuses = "".join(f"  {status}  {_(meaning)}\n" for status, meaning in EXIT_STATUSES[statuses_of or name])
-    title = _("%(title)s:") % {"title": _("Exit status")}
+def _command(commands: argparse._SubParsersAction[Parser], name: str, doc: str, about: str = "") -> Parser:
     return commands.add_parser(
-        name, help=doc, description=about or doc, epilog=f"{title}\n{statuses}", allow_abbrev=False,
+        name, help=doc, description=about or doc, epilog=EXIT_STATUS, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
 
 
-def _add_addr(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-n", "--namesrvAddr", dest="addr", type=addr, default=DEFAULT_ADDR, metavar="HOST:PORT",
-                        help=f"the name server; by default {DEFAULT_ADDR}")  # fmt: skip
+def _add_addr(
+    parser: argparse.ArgumentParser, default: Sequence[Sequence[str]] = ((DEFAULT_ADDR,),),
+    about: str = f"the name server; by default {DEFAULT_ADDR}",
+) -> None:  # fmt: skip
+    parser.add_argument("-n", "--namesrvAddr", dest="addrs", nargs=1, type=lambda text: [addr(text)], default=default,
+                        metavar="HOST:PORT", help=about)  # fmt: skip
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parsers.add_language_option(parser)
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
@@ -241,13 +239,6 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=duration(0, DAY_S), default=TIMEOUT_SECONDS, metavar="TIME",
                         help="time for each answer; by default %(default)gs")  # fmt: skip
     add_connection_options(parser)
-
-
-def check_addrs(addrs: Sequence[str], least: int = SERVERS_MIN) -> str:
-    """What is wrong with the name servers to compare; empty if nothing is."""
-    if not least <= len(addrs) <= SERVERS_MAX:
-        return f"{least} to {SERVERS_MAX} name servers expected"
-    return "a name server is named twice" if len(set(addrs)) < len(addrs) else ""
 
 
 def address(text: str) -> tuple[str, int]:
@@ -278,17 +269,6 @@ def addr(text: str) -> str:
 
 def _addrs(text: str) -> list[str]:
     return [addr(item) for item in listed(text) or [text]]
-
-
-class _Together(argparse.Action):
-    """The name servers of several words, each of which may be a list."""
-
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
-    ) -> None:
-        del parser, option
-        words = [[one] if isinstance(one, str) else one for one in values]  # the default has one name server a word
-        setattr(namespace, self.dest, list(chain.from_iterable(words)))
 
 
 def _instant(text: str) -> datetime:

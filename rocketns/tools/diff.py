@@ -1,24 +1,32 @@
-"""`rocketns diff`: what several name servers disagree about, and still do after a while."""
+"""`rocketns diff`: what several name servers disagree about, and still do after a while.
+
+Of a route only its digest is kept, so memory grows with names only.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
-from rocketns.client.name_server import NameServer
+from rocketns.client.name_server import NameServer, UnusableError, decoded
+from rocketns.client.topics import ask_each
 from rocketns.fleet.comparing import FactKind, Item, Reading, differences
-from rocketns.fleet.group_view import GroupView
+from rocketns.fleet.digests import DIGEST_BYTES, extras_digest, queues_digest, read_route
+from rocketns.fleet.group_view import GroupView, group_views
+from rocketns.protocol.bounds import JSON_VALUES_MAX
+from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG
 from rocketns.tools.get import route_value
-from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, TextTable, print_json, print_line, print_table
-from rocketns.tools.reading import each, read_again, read_all
+from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, Report, TextTable, print_answer
 
 # While a difference may settle, it is looked at so often. Many topics are looked at once, at the end.
 LOOK_EVERY_S = 1.0
 TOPICS_LOOKED_AT_OFTEN = 500
 ROWS_MAX = 500
+TOPICS_MAX = 500_000
 
 # Topics whose routes are read once more and shown. Of others only the digest is shown.
 TOPICS_SHOWN_MAX = 100
@@ -26,6 +34,7 @@ BROKERS_IN_A_CELL_MAX = 4
 MISSING = "missing"
 # Parts of `route_value`. Brokers are compared on their own.
 COMPARED_PARTS = ("queues", "staticQueues", "filterServers", "orderConfiguration")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +51,7 @@ async def diff(options: Namespace, servers: Sequence[NameServer]) -> int:
     """Print the differences. The exit status. An ExceptionGroup has an error for each unreadable name server."""
     outcome = await compared(servers, options.settle, options.lookups_per_second)
     details = await detailed(servers, outcome.latest, outcome.lasting)
-    (_print_json if options.json else _print_tables)(outcome, details)
+    print_answer(options, _value(outcome, details), _report(outcome, details))
     return EXIT_DIFFERENT if outcome.lasting else EXIT_FOUND
 
 
@@ -55,39 +64,34 @@ async def compared(servers: Sequence[NameServer], settle_s: float, per_second: f
     while lasting and (left_s := ends_s - loop.time()) > 0:
         topics = [item.name for item in lasting if item.kind is FactKind.TOPIC]
         await asyncio.sleep(min(left_s, LOOK_EVERY_S if len(topics) <= TOPICS_LOOKED_AT_OFTEN else left_s))
-        latest = await _look_again(servers, lasting, topics, per_second)
+        kinds = {item.kind for item in lasting}
+        latest = await each(servers, partial(read_again, kinds=kinds, topics=topics, per_second=per_second))
         still = set(differences(latest))
         lasting = [item for item in lasting if item in still]
     gone = set(at_first) - set(lasting)
     return Comparison(first, latest, lasting, [item for item in at_first if item in gone])
 
 
-async def _look_again(
-    servers: Sequence[NameServer], items: Sequence[Item], topics: Sequence[str], per_second: float
-) -> list[Reading]:
-    kinds = {item.kind for item in items}
-    return await each(servers, lambda server: read_again(server, kinds, topics, per_second))
-
-
-def _print_json(outcome: Comparison, details: Sequence[Difference]) -> None:
-    print_json({
+def _value(outcome: Comparison, details: Sequence[Difference]) -> dict[str, Any]:
+    return {
         "servers": [{"addr": one.addr, "brokers": len(one.groups), "topics": len(one.digests)}
                     for one in outcome.first],
         "differences": [{"kind": one.item.kind, "name": one.item.name, "views": one.views} for one in details],
         "settled": [{"kind": item.kind, "name": item.name} for item in outcome.settled],
-    })  # fmt: skip
+    }  # fmt: skip
 
 
-def _print_tables(outcome: Comparison, details: Sequence[Difference]) -> None:
-    rows = [(one.addr, str(len(one.groups)), str(len(one.digests))) for one in outcome.first]
-    print_table(TextTable(("NAME SERVER", "BROKER GROUPS", "TOPICS"), rows))
-    if details:
-        addrs = [one.addr for one in outcome.latest]
-        shown = [(one.item.kind.upper(), one.item.name, *cells(one, addrs)) for one in details[:ROWS_MAX]]
-        print_table(TextTable(("KIND", "NAME", *addrs), shown))
-    if len(details) > ROWS_MAX:
-        print_line(f"{len(details) - ROWS_MAX} more differences; --json prints all")
-    print_line(f"{len(details)} differences; {len(outcome.settled)} more settled meanwhile")
+def _report(outcome: Comparison, details: Sequence[Difference]) -> Report:
+    read = [(one.addr, str(len(one.groups)), str(len(one.digests))) for one in outcome.first]
+    addrs = [one.addr for one in outcome.latest]
+    shown = [(one.item.kind.upper(), one.item.name, *cells(one, addrs)) for one in details[:ROWS_MAX]]
+    more = len(details) - ROWS_MAX
+    return [
+        TextTable(("NAME SERVER", "BROKER GROUPS", "TOPICS"), read),
+        *([TextTable(("KIND", "NAME", *addrs), shown)] if shown else []),
+        *([f"{more} more differences; --json prints all"] if more > 0 else []),
+        f"{len(details)} differences; {len(outcome.settled)} more settled meanwhile",
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +172,61 @@ def _part(name: str, value: Any) -> str:
              for broker, one in list(value.items())[:BROKERS_IN_A_CELL_MAX]]  # fmt: skip
     more = len(value) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "") if value else "no queues on these brokers"
+
+
+async def each(servers: Sequence[NameServer], read: Callable[[NameServer], Awaitable[Value]]) -> list[Value]:
+    """What ``read`` gives for each name server, all at once. An ExceptionGroup names those that cannot be read."""
+    found = await asyncio.gather(*(read(server) for server in servers), return_exceptions=True)
+    failed = [_named(server, one) for server, one in zip(servers, found, strict=True) if isinstance(one, BaseException)]
+    if failed:
+        raise ExceptionGroup("name servers cannot be read", failed)
+    return [one for one in found if not isinstance(one, BaseException)]
+
+
+def _named(server: NameServer, error: BaseException) -> UnusableError:
+    if not isinstance(error, UnusableError):
+        raise error
+    return UnusableError(f"{server.addr} cannot be read: {error}")
+
+
+async def read_all(server: NameServer, per_second: float) -> Reading:
+    """Everything of one name server. UnusableError if it cannot be read."""
+    reading = await _read_tables(server)
+    topics = await server.topics()
+    if len(topics) > TOPICS_MAX:
+        raise UnusableError(f"it has {len(topics)} topics, and at most {TOPICS_MAX} are compared")
+    reading.digests = await _digests(server, topics, per_second)
+    return reading
+
+
+async def read_again(
+    server: NameServer, kinds: Collection[FactKind], topics: Collection[str], per_second: float
+) -> Reading:
+    """The tables of these kinds, and these topics."""
+    reading = await _read_tables(server) if set(kinds) - {FactKind.TOPIC} else Reading(server.addr)
+    reading.digests = await _digests(server, topics, per_second)
+    return reading
+
+
+async def _read_tables(server: NameServer) -> Reading:
+    groups, order = group_views(await server.groups()), await server.kv(NAMESPACE_ORDER_TOPIC_CONFIG)
+    return Reading(server.addr, groups=groups, order=order)
+
+
+async def _digests(server: NameServer, topics: Collection[str], per_second: float) -> dict[str, int]:
+    """The digest of each topic that has a route."""
+    digests: dict[str, int] = {}
+
+    async def read(topic: str) -> None:
+        body = await server.route_body(topic)
+        if body is not None:
+            digests[topic] = decoded(body, whole_digest)
+
+    await ask_each(topics, read, per_second)
+    return digests
+
+
+def whole_digest(body: bytes) -> int:
+    """The digest of all that a route says of its topic. BodyDecodeError where it is no route."""
+    route = read_route(body, JSON_VALUES_MAX)
+    return queues_digest(route) | extras_digest(route) << 8 * DIGEST_BYTES

@@ -6,28 +6,25 @@ import asyncio
 import logging
 import os
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from importlib.resources import files
 
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.client.resolving import every_address
-from rocketns.client.signer import Signer
+from rocketns.errors import RocketnsError
 from rocketns.protocol.codes import SerializeType
-from rocketns.tools.arguments import check_addrs, parse
-from rocketns.tools.decode.capture import CaptureError
-from rocketns.tools.decode.reading import FormError
-from rocketns.tools.diff import diff
+from rocketns.tools.arguments import SERVERS_MAX, parse
+from rocketns.tools.diff import diff, each
 from rocketns.tools.get import get, health
-from rocketns.tools.keys import KeysError, read_signer, tls_of
+from rocketns.tools.keys import read_signer, tls_of
 from rocketns.tools.output import EXIT_FOUND, EXIT_UNREADABLE, complain, print_text
-from rocketns.tools.reading import each
 from rocketns.tools.top import top
 
 INTERRUPTED = 130
-ONE_SERVER = {"get": get, "health": health}
-SEVERAL_SERVERS = {"diff": diff, "top": top}
+# Commands that ask several name servers at once, and how many they need.
+SEVERAL = {"diff": (diff, 2), "top": (top, 1)}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -36,60 +33,71 @@ def main(arguments: Sequence[str]) -> int:
         options = parse(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else EXIT_UNREADABLE
-    if options.command == "completion":
-        print_text(completion(options.shell))
-        return EXIT_FOUND
     logging.getLogger("rocketns").addHandler(logging.NullHandler())
+    failed: Sequence[Exception]
     try:
-        return _chosen(options)
+        return _run(options)
     except BrokenPipeError:  # `rocketns get topics | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return INTERRUPTED
-    except (KeysError, FormError, CaptureError, OSError) as error:
-        complain(f"rocketns {options.command}: {error}")
-        return EXIT_UNREADABLE
-    except ExceptionGroup as errors:
-        for one in errors.exceptions:
-            complain(f"rocketns {options.command}: {one}")
-        return EXIT_UNREADABLE
     except KeyboardInterrupt:
         return INTERRUPTED
+    except (RocketnsError, OSError) as error:
+        failed = (error,)
+    except ExceptionGroup as errors:
+        failed = errors.exceptions
+    command = f"{options.command} {getattr(options, 'thing', '')}".rstrip()
+    for one in failed:
+        complain(f"rocketns {command}: {one}")
+    return EXIT_UNREADABLE
 
 
-def _chosen(options: Namespace) -> int:
+def _run(options: Namespace) -> int:
     """Each command imports what it needs alone: a health check is quick."""
-    if options.command == "access":
-        from rocketns.tools.access.run import run as access
+    match options.command, getattr(options, "thing", ""):
+        case "completion", _:
+            print_text(completion(options.shell))
+            return EXIT_FOUND
+        case "access", "check":
+            from rocketns.tools.checking import check_policy
 
-        return access(options)
-    if options.command == "decode":
-        from rocketns.tools.decode.showing import decode
+            return check_policy(options)
+        case "access", _:
+            from rocketns.tools.access.suggestion import suggest
 
-        return decode(options)
-    return asyncio.run(_run(options, read_signer(options.tools_yml, os.environ)))
+            return suggest(options)
+        case "decode", _:
+            from rocketns.tools.decode.showing import decode
+
+            return decode(options)
+        case "views", _:
+            from rocketns.tools.checking import check_views
+
+            return asyncio.run(_ask(options, check_views) if options.addrs else check_views(options, None))
+        case "health", _:
+            return asyncio.run(_ask(options, health))
+        case _:
+            return asyncio.run(_ask(options, get))
 
 
-async def _run(options: Namespace, signer: Signer | None) -> int:
-    tls = tls_of(options, os.environ)
+async def _ask(options: Namespace, one: Callable[[Namespace, NameServer], Awaitable[int]]) -> int:
+    """``one`` asks each name server by itself."""
+    signer, tls = read_signer(options.tools_yml, os.environ), tls_of(options, os.environ)
     client = RemotingClient(lambda: tls, options.timeout)
-    given = options.addrs if options.command in SEVERAL_SERVERS else [options.addr] if options.addr else []
-    addrs = [one for addr in given for one in await every_address(addr)]
+    given = [addr for word in options.addrs for addr in word]
+    addrs = [address for addr in given for address in await every_address(addr)]
     if len(addrs) > len(given):
         complain(f"a name has several addresses, and each is a name server: {', '.join(addrs)}")
     servers = [NameServer(client, addr, SerializeType.JSON, options.timeout, signer) for addr in addrs]
     try:
-        if options.command in ONE_SERVER:
-            return max([(await each([server], partial(ONE_SERVER[options.command], options)))[0] for server in servers])
-        if options.command == "views":
-            from rocketns.tools.views import check  # it reads views, which other commands need not
-
-            if not servers:
-                return await check(options, None)
-            return max([(await each([server], partial(check, options)))[0] for server in servers])
-        if wrong := check_addrs(addrs, 1 if options.command == "top" else 2):
-            complain(f"rocketns {options.command}: {wrong}")
-            return EXIT_UNREADABLE
-        return await SEVERAL_SERVERS[options.command](options, servers)
+        if options.command not in SEVERAL:
+            return max([(await each([server], partial(one, options)))[0] for server in servers])
+        several, least = SEVERAL[options.command]
+        if not least <= len(addrs) <= SERVERS_MAX:
+            raise RocketnsError(f"{least} to {SERVERS_MAX} name servers expected")
+        if len(set(addrs)) < len(addrs):
+            raise RocketnsError("a name server is named twice")
+        return await several(options, servers)
     finally:
         client.close()
 

@@ -7,23 +7,21 @@ verified, because a token is sent.
 from __future__ import annotations
 
 import asyncio
-import http.client
 import json
 import os
 import re
 import ssl
 from argparse import Namespace
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
-from http.client import HTTPConnection
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.config.properties import of_lines
-from rocketns.config.tls import TlsConfig
+from rocketns.config.tls import TlsSide
 from rocketns.tools.keys import tls_of
 
 HERE = ("127.0.0.1", "::1", "localhost")
@@ -38,21 +36,20 @@ NAMED = {"Host": "localhost"}
 TOKEN_VARIABLE = "ROCKETNS_ADMIN_TOKEN"
 TOKEN_BYTES_MAX = 1024
 TOKEN = re.compile("[!-~]+")
-Connect = Callable[[], HTTPConnection]
 WHY_REFUSED = {
-    http.HTTPStatus.UNAUTHORIZED: f"asks for a token that it knows: give one by --token-file or {TOKEN_VARIABLE}",
-    http.HTTPStatus.FORBIDDEN: "needs a token of the class read",
+    HTTPStatus.UNAUTHORIZED: f"asks for a token that it knows: give one by --token-file or {TOKEN_VARIABLE}",
+    HTTPStatus.FORBIDDEN: "needs a token of the class read",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class _Port:
-    """Where to ask, and how. The token is shown nowhere."""
+    """Where to ask, and how. ``context`` is None for plain HTTP. The token is shown nowhere."""
 
     host: str
     port: int
-    connect: Connect = field(repr=False)
-    headers: dict[str, str] = field(repr=False)
+    context: ssl.SSLContext | None
+    token: str = field(repr=False)
 
     def __str__(self) -> str:
         return f"its management port {self.host}:{self.port}"
@@ -69,9 +66,9 @@ async def route_as(who: str, options: Namespace, server: NameServer) -> dict[str
     """The row of `/api/v1/route` for a client, by its address or the name of a view. None: there is no route."""
     query = urlencode({"topic": options.topic, "as": who})
     status, row = await asyncio.to_thread(_get, await _port(options, server), f"route?{query}")
-    if status == http.HTTPStatus.NOT_FOUND and await server.route(options.topic) is None:
+    if status == HTTPStatus.NOT_FOUND and await server.route(options.topic) is None:
         return None  # else it is the view that does not exist
-    if status != http.HTTPStatus.OK:
+    if status != HTTPStatus.OK:
         raise UnusableError(f"its management port answers {status}: {row.get('error', '')}")
     return row
 
@@ -79,42 +76,30 @@ async def route_as(who: str, options: Namespace, server: NameServer) -> dict[str
 async def _port(options: Namespace, server: NameServer) -> _Port:
     properties = of_lines(await server.configuration())
     host, port = _address(server, properties)
-    token = _token(options)
-    headers = NAMED | ({"Authorization": f"Bearer {token}"} if token else {})
-    tls = tls_of(options, os.environ)
+    token, side = _token(options), tls_of(options, os.environ).client
     is_tls = properties.get("rocketns.adminTls", "").lower() == "true"
-    if token and tls.client.trust_cert_path and not is_tls:  # whoever answers in its place would like to have it
+    if token and side.trust_cert_path and not is_tls:  # whoever answers in its place would like to have it
         raise UnusableError("its management port takes no TLS, so the token is not sent. Leave out "
                             "tls.client.trustCertPath to send it unencrypted")  # fmt: skip
-    connect = _by_tls(host, port, tls) if is_tls else partial(HTTPConnection, host, port, timeout=ANSWER_WITHIN_S)
-    return _Port(host, port, connect, headers)
+    return _Port(host, port, _context(side) if is_tls else None, token)
 
 
 def _token(options: Namespace) -> str:
     """From the file that the option names, else from the environment; empty if there is none."""
-    where = options.token_file or TOKEN_VARIABLE
-    token = _read(options.token_file) if options.token_file else os.environ.get(TOKEN_VARIABLE, "").strip()
+    token = os.environ.get(TOKEN_VARIABLE, "").strip()
+    if options.token_file:
+        try:
+            with Path(options.token_file).open("rb") as file:
+                token = file.read(TOKEN_BYTES_MAX).decode("latin-1").strip()
+        except OSError as error:
+            raise UnusableError(f"the token in {options.token_file} cannot be read: {error.strerror}") from error
     if (options.token_file or token) and not TOKEN.fullmatch(token):
-        raise UnusableError(f"{where} must have one token and nothing else")
+        raise UnusableError(f"{options.token_file or TOKEN_VARIABLE} must have one token and nothing else")
     return token
 
 
-def _read(path: str) -> str:
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(TOKEN_BYTES_MAX).decode("latin-1").strip()
-    except OSError as error:
-        raise UnusableError(f"the token in {path} cannot be read: {error.strerror}") from error
-
-
-def _by_tls(host: str, port: int, config: TlsConfig) -> Connect:
-    context = _context(config)
-    return lambda: http.client.HTTPSConnection(host, port, timeout=ANSWER_WITHIN_S, context=context)
-
-
-def _context(config: TlsConfig) -> ssl.SSLContext:
+def _context(side: TlsSide) -> ssl.SSLContext:
     """``tls.client.trustCertPath``, or else the machine's certificates, verify the server."""
-    side = config.client
     try:
         context = ssl.create_default_context(cafile=side.trust_cert_path or None)
         if side.cert_path:
@@ -134,37 +119,33 @@ def _address(server: NameServer, properties: dict[str, str]) -> tuple[str, int]:
     return (host if address in (*HERE, *EVERYWHERE) else address), int(port)
 
 
-def _rows(asked: _Port, listed: str) -> list[dict[str, Any]]:
+def _rows(port: _Port, listed: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for _ in range(PAGES_MAX):
-        rows, total = _page(asked, listed, len(found))
+        status, page = _get(port, f"{listed}&limit={ROWS_IN_PAGE}&offset={len(found)}")
+        rows, total = page.get("items"), page.get("total")
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows) or not isinstance(total, int):
+            raise UnusableError(f"{port} answers {status}, or without a list of {listed.partition('?')[0]}")
         found += rows
         if not rows or len(found) >= total:
             break
     return found
 
 
-def _page(port: _Port, listed: str, offset: int) -> tuple[list[dict[str, Any]], int]:
-    """The rows from ``offset`` on, as many as the server gives, and how many there are."""
-    status, page = _get(port, f"{listed}&limit={ROWS_IN_PAGE}&offset={offset}")
-    rows, total = page.get("items"), page.get("total")
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows) or not isinstance(total, int):
-        raise UnusableError(f"{port} answers {status}, or without a list of {listed.partition('?')[0]}")
-    return rows, total
-
-
 def _get(port: _Port, path: str) -> tuple[int, dict[str, Any]]:
     """The status, and the JSON object of the answer."""
-    asked = port.connect()
+    asked = (HTTPConnection(port.host, port.port, timeout=ANSWER_WITHIN_S) if port.context is None else
+             HTTPSConnection(port.host, port.port, timeout=ANSWER_WITHIN_S, context=port.context))  # fmt: skip
     try:
-        asked.request("GET", f"/api/v1/{path}", headers=port.headers)
+        headers = NAMED | ({"Authorization": f"Bearer {port.token}"} if port.token else {})
+        asked.request("GET", f"/api/v1/{path}", headers=headers)
         answer = asked.getresponse()
         body = answer.read(ANSWER_BYTES_MAX)
         value = {} if answer.status in WHY_REFUSED else json.loads(body)
-    except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
+    except (OSError, HTTPException, ValueError, RecursionError) as error:
         raise UnusableError(f"{port} cannot be read: {error}") from error
     finally:
         asked.close()
     if answer.status in WHY_REFUSED:
-        raise UnusableError(f"{port} {WHY_REFUSED[http.HTTPStatus(answer.status)]}")
+        raise UnusableError(f"{port} {WHY_REFUSED[HTTPStatus(answer.status)]}")
     return answer.status, value if isinstance(value, dict) else {}

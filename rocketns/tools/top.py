@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import shutil
 import sys
 from argparse import Namespace
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import Any
 
 from rocketns.client.name_server import NameServer, UnusableError
-from rocketns.extras import install_command
 from rocketns.fleet.group_view import GroupView, group_views
-from rocketns.logtext import escape
-from rocketns.tools.output import EXIT_FOUND, TextTable, complain, print_json_line, print_table
-
-if TYPE_CHECKING:
-    from rich.console import Group
+from rocketns.tools.output import EXIT_FOUND, Report, TextTable, lines_of, print_report, print_text
 
 # A list of topics costs a Java name server much more than its brokers, so it is asked for every few rounds.
 ROUNDS_FOR_TOPICS = 5
 CHANGES_SHOWN = 10
-
-Show = Callable[[Sequence[TextTable]], None]
+CLEAR = "\x1b[H\x1b[2J"  # of a terminal: the cursor goes to the first line, and nothing is left
 
 
 @dataclass(slots=True)
@@ -81,7 +77,7 @@ class Top:
                 what = "gone" if name not in after else "changed" if name in before else "new"
                 self.changes.append((now, addr, f"{name} {what}"))
 
-    def tables(self) -> list[TextTable]:
+    def report(self) -> Report:
         """For people."""
         servers = [(one.server.addr, one.trouble or "answers", _number(one.groups and len(one.groups)),
                     _number(one.topics), f"{one.answer_ms:.1f}") for one in self.watched]  # fmt: skip
@@ -124,52 +120,18 @@ def _cell(groups: dict[str, GroupView] | None, name: str) -> str:
 
 
 async def top(options: Namespace, servers: Sequence[NameServer]) -> int:
-    """Show rounds until there were ``options.rounds``, 0 for no end. The exit status."""
+    """Show rounds until there were ``options.rounds``, 0 for no end. The exit status. A terminal has the last alone."""
     shown, number = Top([Watched(server) for server in servers]), 0
-    with screen(plain_only=options.json) as show:
-        while True:
-            await shown.read(number)
-            number += 1
-            if options.json:
-                print_json_line(shown.value())
-            else:
-                show(shown.tables())
-            if number == options.rounds:
-                return EXIT_FOUND
-            await asyncio.sleep(options.interval)
-
-
-@contextmanager
-def screen(*, plain_only: bool = False) -> Iterator[Show]:
-    """A function that shows tables. On a terminal it takes the whole screen, and gives it back at the end."""
-    if plain_only or not sys.stdout.isatty():
-        yield _print
-        return
-    try:
-        from rich.live import Live
-    except ImportError:
-        complain(f"the screen is not refreshed in place without rich: {install_command('tools')}")
-        yield _print
-        return
-    with Live(screen=True, auto_refresh=False) as live:
-        yield lambda tables: live.update(_rendered(tables), refresh=True)
-
-
-def _print(tables: Sequence[TextTable]) -> None:
-    for table in tables:
-        print_table(table)
-
-
-def _rendered(tables: Sequence[TextTable]) -> Group:
-    """What rich shows. It cuts what has no room, and its markup is never read from a name."""
-    from rich.console import Group
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    made = []
-    for table in tables:
-        one = RichTable(*table.head, box=None, header_style="bold", pad_edge=False)
-        for row in table.rows:
-            one.add_row(*(Text(escape(cell)) for cell in row))
-        made.append(one)
-    return Group(*made)
+    while True:
+        await shown.read(number)
+        number += 1
+        if options.json:
+            print_text(json.dumps(shown.value()) + "\n")
+        elif sys.stdout.isatty():
+            columns, rows = shutil.get_terminal_size()
+            print_text(CLEAR + "\n".join(line[:columns] for line in islice(lines_of(shown.report()), rows - 1)) + "\n")
+        else:
+            print_report(shown.report())
+        if number == options.rounds:
+            return EXIT_FOUND
+        await asyncio.sleep(options.interval)

@@ -27,8 +27,7 @@ from rocketns.access.policy_values import PolicyError, read_secrets
 from rocketns.access.principal import contains
 from rocketns.addresses import literal
 from rocketns.errors import StartupError
-from rocketns.server.access_file import AccessFile
-from rocketns.server.following import Reading
+from rocketns.server.following import AccessFile, FileReading
 from tests.support.policies import whole
 
 # Each kind of table and key of a policy; the modes as one that writes policies may put them.
@@ -441,7 +440,7 @@ def test_policy_that_changes_while_it_is_read_is_read_again(policy_file: Path) -
     """One reading at a time, in a thread; what came meanwhile is another one."""
     begun: list[Callable[[], None]] = []
 
-    def later(read: Callable[[], Reading[Any]], take: Callable[[Reading[Any]], None]) -> None:
+    def later(read: Callable[[], FileReading[Any]], take: Callable[[FileReading[Any]], None]) -> None:
         begun.append(lambda: take(read()))
 
     followed: list[Policy] = []

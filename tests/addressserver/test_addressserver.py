@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import selectors
 import signal
-import socket
 from collections.abc import Awaitable, Callable, Iterator
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -19,14 +17,15 @@ from interop.harness import codes
 from interop.harness.ports import free_port
 from interop.harness.servers import RocketnsServer
 from interop.harness.wire import eventually
-from rocketns.addressserver import http
 from rocketns.addressserver import listing as listing_module
-from rocketns.addressserver.http import ACCEPTED_PER_S_MAX, CONNECTIONS_MAX, LATE_S_MAX, Accepting, make_protocols
 from rocketns.addressserver.listing import LISTED_S, ListedNameServers, Probing, ReadyNameServers, asked_addresses
+from rocketns.addressserver.server import REQUESTS_PER_S_MAX, make_handlers
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import DiscoveryConfig
 from rocketns.protocol.codes import ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand
+from rocketns.server.http import connections
+from rocketns.server.http.connections import CONNECTIONS_MAX, HttpGate
 from rocketns.server.http.heads import HEAD_BYTES_MAX
 from rocketns.server.listening import bind
 from tests.client.peers import CLOSED, WAIT_S, Serve, answer, peer, run, serving
@@ -170,7 +169,6 @@ def test_the_server_itself_is_listed_by_one_address_and_asked_at_a_local_one(
 
 
 GET = b"GET /rocketmq/nsaddr HTTP/1.1\r\nHost: a\r\n\r\n"
-WAITING, TIMER_LATE_S = 500, 0.003
 LISTED = ListedNameServers(("ns-1:9876",))
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -184,8 +182,9 @@ def run_http(test: Callable[[Connect], Awaitable[None]], listed: ListedNameServe
         listening = bind("127.0.0.1", 0)
         listening.listen()
         listening.socket.setblocking(False)
-        accepting = Accepting(listening.socket, make_protocols(lambda: listed))
-        task = asyncio.ensure_future(accepting.run())
+        gate = HttpGate()
+        server = await listening.serve(gate.guarded(make_handlers(lambda: listed)))
+        gate.sweep()
         opened: list[Streams] = []
 
         async def connect(first: bytes) -> Streams:
@@ -195,11 +194,9 @@ def run_http(test: Callable[[Connect], Awaitable[None]], listed: ListedNameServe
 
         try:
             await asyncio.wait_for(test(connect), 60)
-            assert not task.done()
         finally:
-            task.cancel()
-            accepting.close()
-            listening.socket.close()
+            server.close()
+            gate.close()
             for _, writer in opened:
                 writer.close()
 
@@ -219,7 +216,7 @@ def status(answer: bytes) -> bytes:
 
 
 def test_a_request_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "CONNECTION_S", 0.2)
+    monkeypatch.setattr(connections, "HEADER_WITHIN_S", 0.2)
 
     async def test(connect: Connect) -> None:
         for first in (b"G", GET[:-2], b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n"):
@@ -230,9 +227,8 @@ def test_a_request_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -
     run_http(test)
 
 
-def test_the_oldest_connection_makes_room_for_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_connection_makes_room_for_a_new_one() -> None:
     """Requests are answered although other peers hold all connections."""
-    monkeypatch.setattr(http, "CONNECTION_S", WAIT_S)
 
     async def test(connect: Connect) -> None:
         held = [await connect(b"GET /") for _ in range(CONNECTIONS_MAX)]
@@ -272,56 +268,27 @@ def test_odd_requests_get_one_answer_and_no_log_line(
     assert [record.message for record in caplog.records if record.name != "asyncio"] == []
 
 
-class LateLoop(asyncio.SelectorEventLoop):
-    """Its clock stands while anything is ready, and each of its timers is late by TIMER_LATE_S."""
+def test_no_more_requests_are_answered_in_a_second_than_stated() -> None:
+    """By the times for which the loop is told to wait."""
+    pauses_s: list[float] = []
+    count = 10
 
-    def __init__(self) -> None:
-        self.now_s = 0.0
-        selector = selectors.DefaultSelector()
-        self._select = selector.select
-        selector.select = self._select_late  # type: ignore[method-assign]
-        super().__init__(selector)
+    async def steps() -> None:
+        loop, gate, begun = asyncio.get_running_loop(), HttpGate(requests_per_s_max=REQUESTS_PER_S_MAX), list[object]()
 
-    def time(self) -> float:
-        return self.now_s
+        def soon(delay_s: float, step: Callable[[], None]) -> None:
+            pauses_s.append(delay_s)
+            loop.call_soon(step)
 
-    def _select_late(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        found = self._select(0)
-        if not found and timeout:
-            self.now_s += timeout + TIMER_LATE_S
-        return found
+        with mock.patch.object(loop, "call_later", soon):
+            for _ in range(count):
+                guard = mock.Mock(host="a", take_turn=lambda: begun.append(None))
+                gate.want_turn(guard)
+            while len(begun) < count:
+                await asyncio.sleep(0)
 
-
-def test_late_timers_do_not_make_the_queue_in_the_kernel_longer() -> None:
-    """Who comes behind WAITING others waits as long as the stated rate says, also where nobody came for an hour."""
-    listening = bind("127.0.0.1", 0)
-    listening.listen()
-    listening.socket.setblocking(False)
-    answered_s: list[float] = []
-    loop = LateLoop()
-
-    are_answered = asyncio.Event()
-
-    def listed() -> ListedNameServers:
-        answered_s.append(loop.now_s)
-        if len(answered_s) == WAITING:
-            are_answered.set()
-        return LISTED
-
-    async def serve() -> None:
-        accepting = asyncio.ensure_future(Accepting(listening.socket, make_protocols(listed)).run())
-        await asyncio.sleep(3_600)
-        with contextlib.ExitStack() as stack:
-            for _ in range(WAITING):
-                stack.enter_context(socket.create_connection(listening.address)).sendall(GET)
-            await are_answered.wait()
-        accepting.cancel()
-
-    loop.run_until_complete(serve())
-    loop.close()
-    listening.socket.close()
-    stated_s = WAITING / ACCEPTED_PER_S_MAX
-    assert stated_s - 2 * LATE_S_MAX <= answered_s[-1] - answered_s[0] <= stated_s + 2 * LATE_S_MAX
+    asyncio.run(steps())
+    assert sum(pauses_s) >= count / REQUESTS_PER_S_MAX
 
 
 def test_a_list_that_is_kept_says_so() -> None:
@@ -331,26 +298,6 @@ def test_a_list_that_is_kept_says_so() -> None:
         assert b"\r\nX-Rocketns-Kept-Seconds: 34\r\n" in head
 
     run_http(test, ListedNameServers(("ns-1:9876",), 34.2))
-
-
-def test_a_lack_of_open_files_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "ACCEPT_AGAIN_S", 0.01)
-    failing = [OSError(24, "Too many open files")] * 3
-    loop_class = asyncio.SelectorEventLoop
-    accept = loop_class.sock_accept
-
-    async def sock_accept(loop: asyncio.SelectorEventLoop, listening: socket.socket) -> tuple[socket.socket, object]:
-        if failing:
-            raise failing.pop()
-        return await accept(loop, listening)
-
-    monkeypatch.setattr(loop_class, "sock_accept", sock_accept)
-
-    async def test(connect: Connect) -> None:
-        assert status(await rest(await connect(GET))) == b"HTTP/1.1 200 OK"
-        assert failing == []
-
-    run_http(test)
 
 
 Start = Callable[..., RocketnsServer]

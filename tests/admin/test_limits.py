@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import pytest
 
 from interop.harness.wire import eventually
-from rocketns.admin import gate
+from rocketns.server.http import connections
 from tests.admin.conftest import Managed
 
 LIVEZ = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -17,20 +17,20 @@ LIVEZ = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 def test_hanging_connections_do_not_shut_out_a_probe(managed: Managed) -> None:
     with ExitStack() as stack:
-        for number in range(3 * gate.CONNECTIONS_MAX):
+        for number in range(3 * connections.CONNECTIONS_MAX):
             connection = stack.enter_context(managed.http.connect())
             connection.sendall(b"GET /livez HTTP/1.1\r\n" * (number % 2))
         assert managed.http.ask("/livez").status == 200
         assert managed.admin is not None
-        assert managed.admin.gate.connections <= gate.CONNECTIONS_MAX
-        assert managed.admin.gate.closed["full"] >= 2 * gate.CONNECTIONS_MAX
+        assert managed.admin.gate.connections <= connections.CONNECTIONS_MAX
+        assert managed.admin.gate.closed_full >= 2 * connections.CONNECTIONS_MAX
 
 
 def test_connections_of_one_host_do_not_end_that_of_another(managed: Managed) -> None:
     """A probe that takes a moment to send its request is not closed because another host opens many connections."""
     with ExitStack() as stack:
         probe = stack.enter_context(managed.http.connect())
-        for _ in range(2 * gate.CONNECTIONS_MAX):
+        for _ in range(2 * connections.CONNECTIONS_MAX):
             stack.enter_context(socket.create_connection(("127.0.0.1", managed.http.port), 60, ("127.0.0.2", 0)))
         assert managed.http.ask("/livez").status == 200  # all of these are accepted
         probe.sendall(LIVEZ)
@@ -44,7 +44,7 @@ def test_a_crowd_that_comes_at_once_waits_in_the_kernel(managed: Managed) -> Non
     managed.admin._loop.call_soon_threadsafe(goes_on.wait, 60)
     with ExitStack() as stack:
         stack.callback(goes_on.set)
-        for _ in range(3 * gate.CONNECTIONS_MAX):
+        for _ in range(3 * connections.CONNECTIONS_MAX):
             stack.enter_context(socket.create_connection(("127.0.0.1", managed.http.port), 10, ("127.0.0.2", 0)))
 
 
@@ -91,26 +91,28 @@ def test_an_answer_says_nothing_of_versions_and_is_not_framed_or_cached(managed:
 
 def test_a_peer_that_reads_nothing_is_closed(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
     """It sends requests and reads no answers, which are large. Neither answers nor requests pile up."""
-    monkeypatch.setattr(gate, "STALLED_S_MAX", 0.3)
+    monkeypatch.setattr(connections, "STALLED_S_MAX", 0.3)
     requests = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1_000_000
     with managed.http.connect() as connection, pytest.raises(ConnectionError):
         connection.sendall(requests)
     assert managed.admin is not None
-    assert managed.admin.gate.closed["late"] == 1
+    assert managed.admin.gate.closed_late == 1
     assert managed.http.ask("/livez").status == 200
 
 
 def test_the_largest_unread_answers_are_closed_first(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "UNSENT_BYTES_MAX", 2_000_000)
+    monkeypatch.setattr(connections, "UNSENT_BYTES_MAX", 2_000_000)
     admin = managed.admin
     assert admin is not None
     ask = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with ExitStack() as stack:
-        hungry = [stack.enter_context(managed.http.connect()) for _ in range(gate.CONNECTIONS_MAX // 2)]
+        hungry = [stack.enter_context(managed.http.connect()) for _ in range(connections.CONNECTIONS_MAX // 2)]
         for one in hungry:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
             one.sendall(ask * 500)
-        eventually(lambda: admin.gate.closed["unread"] > 0)
+        eventually(lambda: admin.gate.closed_unread > 0)
         # Until it looks again, others may leave more.
-        eventually(lambda: sum(one.unsent_bytes for one in [*admin.gate._guards.values()]) <= gate.UNSENT_BYTES_MAX)
+        eventually(
+            lambda: sum(one.unsent_bytes for one in [*admin.gate._guards.values()]) <= connections.UNSENT_BYTES_MAX
+        )
         assert managed.http.ask("/livez").status == 200

@@ -16,7 +16,7 @@ from interop.harness import codes
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns import logs
-from rocketns.admin import gate, view
+from rocketns.admin import view
 from rocketns.admin.metrics import exposition
 from rocketns.admin.metrics.exposition import LABEL_CHARACTERS_MAX, SERIES_MAX
 from rocketns.admin.metrics.table import THEMES, counter
@@ -24,6 +24,7 @@ from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import OWN, Disagreement, FleetState, Member, Side
 from rocketns.logs import LogWriter
 from rocketns.server.control import measures
+from rocketns.server.http import connections
 from tests.access.signing import signed
 from tests.admin.conftest import V5_5_0, Broker, Managed
 from tests.admin.http import Scraped
@@ -318,9 +319,9 @@ def records_of_the_journal(world: MeteredWorld) -> None:
 
 @moving({"rocketns_admin_connections_closed_total reason=late": 1})
 def a_header_that_does_not_end(world: MeteredWorld) -> None:
-    world.monkeypatch.setattr(gate, "HEADER_WITHIN_S", 0.3)
+    world.monkeypatch.setattr(connections, "HEADER_WITHIN_S", 0.3)
     assert world.managed.http.raw(b"GET /livez HTTP/1.1\r\nX-Slow: ") == b""
-    world.monkeypatch.setattr(gate, "HEADER_WITHIN_S", 60.0)
+    world.monkeypatch.setattr(connections, "HEADER_WITHIN_S", 60.0)
 
 
 @moving({"rocketns_ready": -1, "rocketns_draining": 1})

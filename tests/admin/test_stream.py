@@ -10,8 +10,9 @@ import orjson
 import pytest
 
 from interop.harness.wire import eventually
-from rocketns.admin import gate, recent
+from rocketns.admin import recent
 from rocketns.admin.page import RANGES_MAX, chosen, stream
+from rocketns.server.http import connections
 from tests.admin.conftest import Broker, Managed
 
 REQUEST = b"GET /api/v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
@@ -53,7 +54,7 @@ def test_heartbeats_and_changes_come_as_they_happen(managed: Managed) -> None:
 
 def test_more_readers_than_the_limit_are_refused_and_the_others_and_probes_go_on(managed: Managed) -> None:
     with ExitStack() as stack:
-        for _ in range(gate.STREAMS_MAX):
+        for _ in range(connections.STREAMS_MAX):
             reader = stack.enter_context(managed.http.connect())
             reader.sendall(REQUEST)
             read_until(reader, b"event: status")
@@ -72,7 +73,7 @@ def test_one_host_with_all_streams_gives_one_up_for_another_host(managed: Manage
             opened.sendall(REQUEST)
             return opened
 
-        greedy = [reader("127.0.0.2") for _ in range(gate.STREAMS_MAX)]
+        greedy = [reader("127.0.0.2") for _ in range(connections.STREAMS_MAX)]
         for one in greedy:
             read_until(one, b"event: status")
         read_until(reader("127.0.0.3"), b"event: status")
@@ -80,7 +81,7 @@ def test_one_host_with_all_streams_gives_one_up_for_another_host(managed: Manage
             while greedy[0].recv(65_536):
                 pass
         assert b" 503 " in reader("127.0.0.2").recv(100)
-        for _ in range(gate.STREAMS_MAX // 2 - 1):
+        for _ in range(connections.STREAMS_MAX // 2 - 1):
             read_until(reader("127.0.0.3"), b"event: status")
         assert b" 503 " in reader("127.0.0.3").recv(100)
 

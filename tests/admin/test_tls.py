@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from interop.harness.wire import eventually
-from rocketns.admin import gate
 from rocketns.errors import StartupError
+from rocketns.server.http import connections
 from rocketns.server.http.heads import HEAD_BYTES_MAX
 from tests.admin.conftest import Managed
 from tests.support.certificates import Files, Identity, authority
@@ -111,10 +111,10 @@ def test_a_handshake_that_does_not_end_is_cut_off(
     secured: Managed, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
     """It has the time of a first header, and counts as a connection."""
-    monkeypatch.setattr(gate, "HEADER_WITHIN_S", 0.3)
+    monkeypatch.setattr(connections, "HEADER_WITHIN_S", 0.3)
     assert secured.admin is not None
     with secured.http.connect() as peer:
         peer.sendall(sent)
         with suppress(ConnectionError):
             assert peer.recv(1) == b""
-    assert secured.admin.gate.closed["late"] == 1
+    assert secured.admin.gate.closed_late == 1

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from interop.harness import codes
 from interop.harness.wire import eventually
-from rocketns.admin import gate, server, tokens
+from rocketns.admin import server, tokens
 from rocketns.admin.api.openapi import document
 from rocketns.admin.tokens import (
     FILE_BYTES_MAX,
@@ -132,7 +132,7 @@ def test_who_is_refused_fills_no_log_and_no_token_is_in_it(
     guarded: GuardedPort, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [1000.0]
-    monkeypatch.setattr(gate.AdminGate, "now_s", lambda _: now[0])
+    monkeypatch.setattr(tokens.AdminGate, "now_s", lambda _: now[0])
     for _ in range(200):
         guarded.ask("/metrics", WRONG)
         guarded.ask(f"/api/v1/kv?token={TOKENS['probe']}", TOKENS["probe"])

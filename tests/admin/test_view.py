@@ -11,7 +11,7 @@ import pytest
 
 from rocketns.admin import view as views
 from rocketns.admin.view import Busy, ControlView
-from rocketns.server.facts.facts import Facts
+from rocketns.server.facts import Facts
 from tests.admin.conftest import Managed
 
 T = TypeVar("T")

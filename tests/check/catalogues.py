@@ -106,7 +106,7 @@ def properties_texts() -> Iterator[str]:
     for one in (*SYSTEM_PROPERTIES, *TLS_PROPERTIES):
         yield one.doc
     yield from (one.default for one in SYSTEM_PROPERTIES if " " in one.default)
-    yield from (collect.EXAMPLES, shadow.EPILOG, shadow.EPILOG_REPLAY)
+    yield from (collect.EXAMPLES, shadow.EPILOG, shadow.EPILOG_REPLAY, tools.EXIT_STATUS)
     for _, doc in (*cli.EXIT_STATUSES, *cli.SIGNALS):
         yield doc
 

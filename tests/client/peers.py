@@ -11,7 +11,7 @@ from interop.harness.wire import frame, json_header
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Limits
 from rocketns.protocol.command import RemotingCommand, decode
-from rocketns.server.outgoing.reaching import Reach
+from rocketns.server.outgoing import Reach
 from tests.server.tls_configs import config
 
 WAIT_S = 60.0

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from interop.harness.wire import Client, eventually
 from rocketns._fast.reactor.reactors import Reactors
-from rocketns.server.reactors.reactor_connection import ReactorConnection
-from rocketns.server.reactors.reactor_transport import ReactorTransport
+from rocketns.server.reactors.transport import ReactorConnection, ReactorTransport
 from tests.compiled.parts import is_settled
 from tests.fast.lookups import CLIENTS, look_up
 from tests.support.inprocess import TimedServer

@@ -9,8 +9,8 @@ import pytest
 
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually, frame, json_header
+from rocketns.server.control import answering
 from rocketns.server.reactors import handle
-from rocketns.server.requests import deferred_lookups
 from tests.fast.lookups import CLIENTS, look_up
 from tests.fast.steps import reactors_of, settle
 from tests.support.live import LiveServer
@@ -38,7 +38,7 @@ def ask(client: Client, topic: str, opaque: int = 7) -> None:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A minute in place of 20 ms, so that a slow machine changes nothing."""
-    for module in (handle, deferred_lookups):
+    for module in (handle, answering):
         monkeypatch.setattr(module, "DEFERRED_S_MAX", 60.0)
 
 

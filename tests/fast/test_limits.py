@@ -21,7 +21,7 @@ from rocketns._fast.connections.hosts import HostTable
 from rocketns._fast.connections.hosts import host_of as compiled
 from rocketns.addresses import host_of
 from rocketns.config.limits import HOST_PARTS
-from rocketns.server.requests.inbox import WAITING_BYTES_MAX
+from rocketns.server.control.inbox import WAITING_BYTES_MAX
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.compiled.parts import set_clock

@@ -1,4 +1,4 @@
-"""Known attacks on RocketMQ's name server: Java and rocketns do what docs/security.md says, judged by the outcome."""
+"""Known attacks on RocketMQ's name server: Java and rocketns do what attacks.md says, judged by the outcome."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.proxyheaders import v1
 from tests.support.tlsclient import TlsClient, any_server
 from tests.support.tlsfiles import as_options, tls_properties
 
-PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
+PAGE = (ROOT / "tests" / "hostile" / "attacks.md").read_text("utf-8")
 POLICY = PAGE.partition("This is the policy of `enforce`:")[2].partition("```toml\n")[2].partition("```")[0]
 FLEET, STRANGER, OTHER_BROKER, BOUND_BROKER, UNKNOWN = (f"127.0.0.{number}" for number in range(1, 6))
 ATTACKER = "10.66.66.66:10911"

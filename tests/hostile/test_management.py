@@ -18,8 +18,6 @@ from interop.harness.wire import eventually
 from rocketns.addressserver import listing as listing_module
 from rocketns.addressserver.listing import Probing, ReadyNameServers
 from rocketns.addressserver.server import ANSWER_BYTES_MAX
-from rocketns.admin import gate
-from rocketns.admin.gate import CONNECTIONS_MAX, REQUESTS_PER_TURN_MAX, AdminConnection, AdminGate
 from rocketns.client import name_server
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
@@ -27,47 +25,48 @@ from rocketns.config.tls import TlsConfig
 from rocketns.journal.lookups import TOPIC_CHARS_MAX
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_request
+from rocketns.server.http.connections import CONNECTIONS_MAX, REQUESTS_PER_TURN_MAX, HttpConnection, HttpGate
 from rocketns.server.http.secured import Secured, SecuredTransport
 from rocketns.server.tls.connection import TlsStream
 from tests.admin.conftest import Managed
 from tests.support.tlsclient import any_server
 
 
-def entered(at: AdminGate, host: str, *, is_answering: bool, unsent: int = 0) -> AdminConnection:
+def entered(at: HttpGate, host: str, *, is_answering: bool, unsent: int = 0) -> HttpConnection:
     """A connection of this host whose transport is not a real one."""
     transport = Mock(asyncio.Transport)
     transport.get_extra_info.return_value = (host, 1)
     transport.get_write_buffer_size.return_value = unsent
-    guard = AdminConnection(at, Mock)
+    guard = HttpConnection(at, Mock)
     guard.connection_made(transport)
     guard.is_answering = is_answering
     return guard
 
 
-def ended(guard: AdminConnection) -> bool:
+def ended(guard: HttpConnection) -> bool:
     assert guard.transport is not None
     return bool(guard.transport.abort.called)  # type: ignore[attr-defined]
 
 
 @pytest.fixture
-def full(monkeypatch: pytest.MonkeyPatch) -> AdminGate:
-    at = AdminGate()
+def full(monkeypatch: pytest.MonkeyPatch) -> HttpGate:
+    at = HttpGate()
     monkeypatch.setattr(at, "now_s", lambda: 0.0)
     return at
 
 
 @pytest.mark.parametrize("is_answering", [True, False])
-def test_a_host_that_asks_for_much_does_not_end_the_request_of_another(full: AdminGate, is_answering: bool) -> None:
+def test_a_host_that_asks_for_much_does_not_end_the_request_of_another(full: HttpGate, is_answering: bool) -> None:
     """Also if the other's connection is the oldest of those that are answered, or the only one that waits."""
     probe = entered(full, PROBE, is_answering=is_answering)
-    others = [entered(full, OTHER, is_answering=True) for _ in range(2 * gate.CONNECTIONS_MAX)]
+    others = [entered(full, OTHER, is_answering=True) for _ in range(2 * CONNECTIONS_MAX)]
     assert [ended(guard) for guard in (probe, others[0])] == [False, True]
 
 
-def test_the_oldest_waiting_connection_makes_room_if_hosts_are_many(full: AdminGate) -> None:
+def test_the_oldest_waiting_connection_makes_room_if_hosts_are_many(full: HttpGate) -> None:
     """The host with the most has no more than a sixteenth, so it does not matter which."""
     answered = [entered(full, OTHER, is_answering=True) for _ in range(8)]
-    waiting = [entered(full, f"10.0.1.{number}", is_answering=False) for number in range(gate.CONNECTIONS_MAX)]
+    waiting = [entered(full, f"10.0.1.{number}", is_answering=False) for number in range(CONNECTIONS_MAX)]
     assert [ended(guard) for guard in waiting[:9]] == [True] * 8 + [False]
     assert not any(map(ended, answered))
 
@@ -79,14 +78,14 @@ class Port:
     """The connections of a gate, without sockets."""
 
     def __init__(self) -> None:
-        self.gate = AdminGate()
+        self.gate = HttpGate()
         self.begun: list[str] = []  # the hosts whose requests aiohttp got
 
-    def asks(self, host: str) -> AdminConnection:
+    def asks(self, host: str) -> HttpConnection:
         """A new connection with one request."""
         transport = Mock(asyncio.Transport, is_closing=lambda: False)
         transport.get_extra_info.return_value = (host, 1)
-        guard = AdminConnection(self.gate, lambda: Mock(data_received=lambda _: self.begun.append(host)))
+        guard = HttpConnection(self.gate, lambda: Mock(data_received=lambda _: self.begun.append(host)))
         guard.connection_made(transport)
         request = b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"
         guard.get_buffer(-1)[: len(request)] = request
@@ -162,7 +161,7 @@ def no_collection() -> Iterator[None]:
 
 def kept() -> list[object]:
     """Objects of connections, which hold all others of a connection."""
-    kinds = AdminConnection | RequestHandler | BaseRequest | Secured | SecuredTransport | TlsStream
+    kinds = HttpConnection | RequestHandler | BaseRequest | Secured | SecuredTransport | TlsStream
     return [one for one in gc.get_objects() if isinstance(one, kinds)]
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from interop.harness.wire import Client, eventually, frame, json_header
-from rocketns.server.publishing.min_broker_notifier import RECEIVERS_MAX
-from rocketns.server.reactors.charged_connection import ChargedConnection
+from rocketns.server.outgoing import ChargedConnection
+from rocketns.server.publishing.delivery import RECEIVERS_MAX
 from tests.behaviour.views import group
 from tests.hostile.conftest import StartServer
 from tests.hostile.listeners import ON, Listener, announce, connect_from, read_to_the_end

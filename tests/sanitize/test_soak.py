@@ -21,7 +21,7 @@ import pytest
 
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.wire import Client
-from rocketns.server.reactors.lookup_counts import drain_lookups
+from rocketns.server.reactors.handle import drain_lookups
 from tests.fast.lookups import CLIENTS, look_up
 from tests.support.histories import WHOLE, WILD, Ask, Close, Pass, damaged, restart, steps_of
 from tests.support.live import LiveServer

@@ -15,14 +15,8 @@ from rocketns.routeinfo import liveness
 from rocketns.routeinfo.doubt import Doubt, DoubtReason
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo
-from rocketns.server.confirming.confirming import (
-    ASK_INTERVAL_MS,
-    OF_HOST_AT_ONCE_MAX,
-    OF_HOST_IN_TICK_MAX,
-    AskTurns,
-    Confirming,
-)
-from rocketns.server.outgoing.reaching import ADDRESSES_MAX, Reach, Refusals, Resolve, resolve
+from rocketns.server.confirming import ASK_INTERVAL_MS, ASKS_AT_ONCE_MAX, OF_HOST_IN_TICK_MAX, Confirming
+from rocketns.server.outgoing import ADDRESSES_MAX, Reach, Refusals, Resolve, resolve
 from tests.routeinfo.manager import MASTER, Manager, table_of
 from tests.support.inprocess import FakeClock
 
@@ -127,42 +121,22 @@ def test_it_asks_each_address_once_and_again_after_a_while() -> None:
     asyncio.run(run())
 
 
-def turns_of(**waiting: int) -> AskTurns:
-    turns = AskTurns()
-    for host, count in waiting.items():
-        for number in range(count):
-            turns.put(host, BrokerAddrInfo("C", f"{host}:{number}"))
-    turns.begin_tick()
-    return turns
-
-
-def taken(turns: AskTurns) -> list[str]:
-    """The hosts of all asks that may begin now."""
-    hosts = []
-    while (turn := turns.next()) is not None:
-        hosts.append(turn[0])
-    return hosts
-
-
 def test_a_host_with_many_brokers_delays_no_other() -> None:
-    assert taken(turns_of(many=1_000, one=1, two=2))[:5] == ["many", "one", "two", "many", "two"]
+    """Hosts take turns, and one that announced many has some asked in each tick."""
 
+    async def run() -> None:
+        world = _World(OF_HOST_IN_TICK_MAX + 9)
+        keys = [*world.manager.tables.unconfirmed]
+        for key in keys[:-1]:
+            world.manager.tables.unconfirmed[key].announced_by = "10.0.0.1"
+        await world.tick()
+        assert world.asked[:3] == [keys[0].addr, keys[-1].addr, keys[1].addr]
+        assert len(world.asked) == ASKS_AT_ONCE_MAX
+        while world.answers:
+            await world.answer(next(iter(world.answers)), refused=False)
+        assert len(world.asked) == OF_HOST_IN_TICK_MAX + 1
 
-def test_so_many_of_a_host_at_once() -> None:
-    turns = turns_of(many=9)
-    assert taken(turns) == ["many"] * OF_HOST_AT_ONCE_MAX
-    turns.done("many")
-    assert taken(turns) == ["many"]
-
-
-def test_so_many_of_a_host_in_a_tick() -> None:
-    turns, asked = turns_of(many=1_000), 0
-    while turns.next() is not None:
-        turns.done("many")
-        asked += 1
-    assert asked == OF_HOST_IN_TICK_MAX
-    turns.begin_tick()
-    assert turns.next() is not None
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize(

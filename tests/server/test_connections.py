@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from unittest import mock
 
-from rocketns.server.tls.handshakes import TURN_NS, Handshakes
+from rocketns.server.http.secured import TURN_NS, Handshakes
 
 MS = 1_000_000
 

@@ -23,15 +23,14 @@ from rocketns.routeinfo.events import (
     TopicsPut,
 )
 from rocketns.server.clock import Clock
-from rocketns.server.control.answering import Answering
+from rocketns.server.control.answering import Answering, DeferredLookups
 from rocketns.server.control.control import Control
 from rocketns.server.control.housekeeping import BrokerHousekeeping
-from rocketns.server.outgoing.product_environment import ProductEnvironment
+from rocketns.server.control.inbox import Inbox
+from rocketns.server.product_environment import ProductEnvironment
 from rocketns.server.publishing import delivery, eventlog
 from rocketns.server.publishing.eventlog import log_events
 from rocketns.server.publishing.publisher import Publisher
-from rocketns.server.requests.deferred_lookups import DeferredLookups
-from rocketns.server.requests.inbox import Inbox
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import heartbeat, registered
 from tests.behaviour.views import group, route

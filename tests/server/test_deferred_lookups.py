@@ -8,8 +8,8 @@ from typing import cast
 import pytest
 
 from rocketns._fast.reactor.reactors import Reactors
-from rocketns.server.requests import deferred_lookups
-from rocketns.server.requests.deferred_lookups import (
+from rocketns.server.control import answering
+from rocketns.server.control.answering import (
     DEFERRED_MAX,
     DEFERRED_OF_HOST_MAX,
     DEFERRED_S_MAX,
@@ -42,7 +42,7 @@ class Loop:
 @pytest.fixture
 def loop(monkeypatch: pytest.MonkeyPatch) -> Loop:
     made = Loop()
-    monkeypatch.setattr(deferred_lookups.asyncio, "get_running_loop", lambda: made)
+    monkeypatch.setattr(answering.asyncio, "get_running_loop", lambda: made)
     return made
 
 

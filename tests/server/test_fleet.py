@@ -24,8 +24,8 @@ from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.events import Event, FleetDiffers
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.clock import Clock
-from rocketns.server.fleet import sides, watching
-from rocketns.server.fleet.own import OwnTables
+from rocketns.server.fleet import watching
+from rocketns.server.fleet.peer import OwnTables
 from rocketns.server.fleet.watching import FleetWatch
 from rocketns.server.publishing.publisher import SlotDigests
 from tests.client.peers import answer, peer, serving
@@ -160,8 +160,10 @@ def test_a_side_shows_a_part_of_a_large_group() -> None:
     """What a stranger registers must not fill the state, which has 200 disagreements."""
     many = GroupView("c" * 100, tuple((number, f"10.0.0.1:{number}") for number in range(100_000)), None, False)
     long = GroupView("c" * 1_000_000, ((0, "10.0.0.1:1"),), None, False)
-    assert sides._group_side(many, ()).value.endswith(f"15=10.0.0.1:15 and {100_000 - sides.ADDRESSES_SHOWN_MAX} more")
-    assert len(sides._group_side(long, ()).value) == sides.SIDE_CHARACTERS_MAX + 1
+    assert watching._group_side(many, ()).value.endswith(
+        f"15=10.0.0.1:15 and {100_000 - watching.ADDRESSES_SHOWN_MAX} more"
+    )
+    assert len(watching._group_side(long, ()).value) == watching.SIDE_CHARACTERS_MAX + 1
 
 
 MANY = 250

@@ -11,8 +11,8 @@ from aiohttp.http_parser import HttpRequestParser
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocketns.server.http.connections import HttpConnection, HttpGate
 from rocketns.server.http.heads import END, FIELDS_MAX, HEAD_BYTES_MAX, refusal
-from rocketns.server.http.requests import Requests
 
 HEAD_OF = b"GET /a HTTP/1.1\r\nHost: a\r\n%b\r\n"
 PARTS = [
@@ -69,6 +69,7 @@ def test_aiohttp_finds_one_request_without_a_body_in_what_is_passed_on(middle: b
             assert tail == b""
 
 
+ROUNDS = 4  # of the loop, in which a head is passed on
 GET = b"GET /%d HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
@@ -81,7 +82,9 @@ class Peer:
         inner = Mock(data_received=self.passed.append)
         self.transport = Mock(spec=asyncio.Transport, is_closing=lambda: self.transport.close.called)
         self.transport.write = self._write
-        self.requests = Requests(lambda: inner)
+        self.transport.get_write_buffer_size.return_value = 0
+        self.transport.get_extra_info.return_value = ("10.0.0.1", 1)
+        self.requests = HttpConnection(HttpGate(), lambda: inner)
         self.requests.connection_made(self.transport)
 
     def _write(self, data: bytes) -> None:
@@ -109,7 +112,8 @@ def run(test: Callable[[Peer], object]) -> None:
         steps = test(Peer())
         if hasattr(steps, "__next__"):
             for _ in steps:
-                await asyncio.sleep(0)
+                for _ in range(ROUNDS):
+                    await asyncio.sleep(0)
 
     asyncio.run(running())
 
@@ -161,15 +165,19 @@ def test_a_head_without_end_and_another_protocol_are_refused() -> None:
         assert (peer.passed, peer.answered[:12]) == ([], b"HTTP/1.1 431")
         yield
 
+    def other(peer: Peer) -> None:
+        assert peer.sends(b"\x16") == 1
+        assert peer.answered.startswith(b"HTTP/1.1 400")
+        assert peer.transport.close.called
+
     run(steps)
-    other = Peer()
-    assert other.sends(b"\x16") == 1
-    assert other.answered.startswith(b"HTTP/1.1 400")
-    assert other.transport.close.called
+    run(other)
 
 
 def test_an_ended_connection_holds_nothing() -> None:
-    peer = Peer()
-    peer.sends(GET % 1 + b"x" * HEAD_BYTES_MAX)
-    peer.requests.connection_lost(None)
-    assert (peer.requests._held, peer.requests.transport) == (b"", None)
+    def steps(peer: Peer) -> None:
+        peer.sends(GET % 1 + b"x" * HEAD_BYTES_MAX)
+        peer.requests.connection_lost(None)
+        assert (peer.requests._held, peer.requests.transport) == (b"", None)
+
+    run(steps)

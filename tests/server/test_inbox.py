@@ -16,9 +16,8 @@ from rocketns._fast.codec.wire import next_frame
 from rocketns.config import NamesrvConfig
 from rocketns.errors import MalformedFrame
 from rocketns.protocol import command
-from rocketns.server.requests.inbox import Inbox
-from rocketns.server.requests.peek import UNKNOWN, request_code, seems_lookup
-from rocketns.server.requests.turns import HostTurns
+from rocketns.server.control.inbox import UNKNOWN, Inbox, request_code, seems_lookup
+from rocketns.server.turns import HostTurns
 
 ROUTE, OTHER = 105, 106
 MS = 1_000_000

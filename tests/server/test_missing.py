@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from unittest.mock import Mock
 
 import pytest
@@ -17,12 +17,11 @@ from rocketns.server.missing.asked import (
     TOPICS_MAX,
     WAITING_MAX,
     WAITING_OF_HOST_MAX,
-    Asked,
+    AskedTopic,
     AskedTopics,
-    Peer,
+    TopicAsker,
 )
-from rocketns.server.missing.lines import AGAIN_AFTER_MS, LINE_EVERY_MS, LINES_MAX, Lines
-from rocketns.server.missing.watching import LINE_PAUSE_S, PAUSE_S, MissingWatch
+from rocketns.server.missing.watching import AGAIN_AFTER_MS, LINE_EVERY_MS, LINES_MAX, Lines, MissingWatch
 from tests.support.inprocess import FakeClock
 
 
@@ -39,7 +38,7 @@ class Seconds:
         return Now(self._ms, 1_700_000_000_000 + self._ms)
 
     def note(self, topic: str, host: str = "10.0.0.1", port: int = 1, lookups: int = 1) -> None:
-        self.table.note(topic, lookups, Peer(host, f"{host}:{port}"), host, self.now)
+        self.table.note(topic, lookups, TopicAsker(host, f"{host}:{port}"), host, self.now)
 
     def go_on(self, ms: int = 1_000) -> None:
         self.table.take_new(self.now)
@@ -47,7 +46,7 @@ class Seconds:
         self._ms += ms
 
     @property
-    def found(self) -> dict[str, Asked]:
+    def found(self) -> dict[str, AskedTopic]:
         return {one.topic: one for one in self.table.all_missing()}
 
 
@@ -145,19 +144,13 @@ QUEUES = QueueData(4, 4, 6, 0)
 
 
 class Watched:
-    """A watch whose steps are taken at each `go_on`."""
+    """A watch, tick by tick."""
 
     def __init__(self) -> None:
         self.tables = RouteTables()
         self.clock = FakeClock()
-        self._steps: list[Callable[[], None]] = []
-        self.watch = MissingWatch(self.tables, self.clock, self._call_later)
-        self.steps = 0
-        self.pauses: list[float] = []
-
-    def _call_later(self, delay_s: float, step: Callable[[], None]) -> None:
-        self.pauses.append(delay_s)
-        self._steps.append(step)
+        self.clock.spent_ns = lambda: 0  # type: ignore[method-assign]
+        self.watch = MissingWatch(self.tables, self.clock)
 
     def broker(self, name: str, *topics: str) -> None:
         self.tables.broker_addr_table[name] = BrokerData("C", name, {0: "10.0.0.1:10911"})
@@ -168,14 +161,8 @@ class Watched:
         peer = Mock(address=f"{host}:5", host=host)
         self.watch.note(topic, peer, self.clock.now())
 
-    def one_step(self) -> None:
-        self.steps += 1
-        self._steps.pop()()
-
     def go_on(self, ms: int = 1_000) -> None:
         self.watch.tick()
-        while self._steps:
-            self.one_step()
         self.clock.advance(ms)
 
 
@@ -234,14 +221,16 @@ def test_a_flood_of_one_host_does_not_keep_others_from_their_line(
 
 
 def test_the_names_are_looked_through_in_steps(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each step may take so long; here it is over at once."""
+    """In each tick for so long; here its time is over at once."""
     monkeypatch.setattr(watching, "STEP_NS", 0)
     watched.broker("broker-a", *(f"Topic-{number}" for number in range(1_000)))
     watched.look_up("Topics-17")
-    watched.go_on()
-    assert watched.steps > 30
+    for _ in range(30):
+        watched.go_on()
     [one] = watched.watch.asked.all_missing()
-    assert one.nearest is not None
+    assert one.nearest is None
+    while one.nearest is None:
+        watched.go_on()
     assert "Topic-17" in one.nearest
 
 
@@ -262,20 +251,9 @@ def test_a_jump_of_time_gains_no_more_lines_than_there_are_at_once(
 def test_lines_of_a_host_count_for_an_hour(watched: Watched) -> None:
     watched.broker("broker-a")
     lines = Lines(watched.tables)
-    first, other = Asked("first", "10.0.0.1", 1, 1, 1), Asked("other", "10.0.0.2", 2, 2, 2)
+    first, other = AskedTopic("first", "10.0.0.1", 1, 1, 1), AskedTopic("other", "10.0.0.2", 2, 2, 2)
     assert lines.next_of((first,), watched.clock.now()) is first
-    lines.say(Asked("said", "10.0.0.1", 0, 0, 0), watched.clock.now())
+    lines.say(AskedTopic("said", "10.0.0.1", 0, 0, 0), watched.clock.now())
     assert lines.next_of((first, other), watched.clock.now()) is other
     watched.clock.advance(AGAIN_AFTER_MS)
     assert lines.next_of((first, other), watched.clock.now()) is first
-
-
-@pytest.mark.parametrize(("topic", "pause_s"), [("%RETRY%group", PAUSE_S), ("Order", LINE_PAUSE_S)])
-def test_only_a_search_whose_line_is_due_has_short_pauses(
-    watched: Watched, monkeypatch: pytest.MonkeyPatch, topic: str, pause_s: float
-) -> None:
-    monkeypatch.setattr(watching, "STEP_NS", 0)
-    watched.broker("broker-a", *(f"Topic-{number}" for number in range(1_000)))
-    watched.look_up(topic)
-    watched.watch.tick()
-    assert watched.pauses == [pause_s]

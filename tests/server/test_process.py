@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from interop.harness.supervisor import Supervisor as StandIn
+from rocketns._fast.system.allocation import give_back_free_memory
 from rocketns.errors import StartupError
 from rocketns.server import listening
-from rocketns.server.jobs import Jobs
-from rocketns.server.memory import give_back_free_memory
-from rocketns.server.supervisor import Supervisor
+from rocketns.server.clock import Jobs
+from rocketns.server.process import Supervisor
 
 
 @pytest.fixture(params=["path", "abstract"])

@@ -10,8 +10,8 @@ import pytest
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
-from rocketns.server.outgoing import product_environment
-from rocketns.server.outgoing.product_environment import LOOKUP_CHARACTERS_MAX, HostQueue, ProductEnvironment
+from rocketns.server import product_environment
+from rocketns.server.product_environment import LOOKUP_CHARACTERS_MAX, ProductEnvironment
 from tests.client.peers import CLOSED, answer, peer, run, serving
 
 ROUTE = b'{"brokerDatas":[],"filterServerTable":{},"queueDatas":[]}'
@@ -106,34 +106,25 @@ def test_lines_about_failures_are_bounded(caplog: pytest.LogCaptureFixture, monk
     run(test)
 
 
-def given_up(most: int, hosts: list[str]) -> list[int | None]:
-    """What an item of each of these, one after the other, makes a queue of ``most`` give up."""
-    queue: HostQueue[int] = HostQueue(most)
-    return [queue.put(host, number) for number, host in enumerate(hosts)]
+def test_hosts_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many lookups the first one has waiting, and a host may have only so many."""
+    monkeypatch.setattr(product_environment, "SENT_MAX", 1)
+    monkeypatch.setattr(product_environment, "OF_HOST_MAX", 3)
 
+    async def test(client: RemotingClient) -> None:
+        async with peer(serving(route)) as one:
+            routes, answered = ProductEnvironment(client, [one.addr], SerializeType.JSON), list[str]()
+            done = asyncio.Event()
 
-@pytest.mark.parametrize(
-    ("most", "hosts", "expected"),
-    [
-        pytest.param(4, [HOST] * 4 + [OTHER], 3, id="the host with the most gives up its newest"),
-        pytest.param(2, [HOST] * 3, 2, id="also to itself"),
-        pytest.param(2, [HOST, OTHER, OTHER], 2, id="among equals the newcomer gives up its own"),
-    ],
-)
-def test_the_last_one_is_given_room_by(most: int, hosts: list[str], expected: int) -> None:
-    assert given_up(most, hosts) == [None] * most + [expected]
+            def note(who: str) -> None:
+                answered.append(who)
+                if len(answered) == 6:
+                    done.set()
 
+            for number in range(5):
+                routes.ask(LOOKUP, HOST, lambda reply, number=number: note(f"{number}{'' if reply else ' refused'}"))
+            routes.ask(LOOKUP, OTHER, lambda _: note("other"))
+            await done.wait()
+            assert answered == ["4 refused", "0", "1", "2", "other", "3"]
 
-def test_hosts_take_turns() -> None:
-    """However much the first one has waiting."""
-    queue: HostQueue[int] = HostQueue(9)
-    for number in range(4):
-        queue.put(HOST, number)
-    queue.put(OTHER, 4)
-    queue.put(HOST, 5)
-    assert [queue.take() for _ in range(7)] == [0, 4, 1, 2, 3, 5, None]
-
-
-def test_turns_go_on_behind_one_that_was_given_up() -> None:
-    queue: HostQueue[int] = HostQueue(1)
-    assert [queue.put(HOST, 0), queue.put(OTHER, 1), queue.take(), queue.take()] == [None, 1, 0, None]
+    run(test)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from rocketns._fast.tls.context import ServerContext
 from rocketns.client.tls import client_context
 from rocketns.errors import TlsContentError, TlsError
-from rocketns.server.tls.names import names_of
+from rocketns.server.tls.connection import names_of
 from tests.compiled.streams import Stream
 from tests.protocol.strategies import mutated
 from tests.server.tls_configs import config, context_of, files_config, shake_hands

@@ -12,8 +12,7 @@ from rocketns._fast.tls.context import ServerContext
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import StartupError
 from rocketns.server.tls import contexts as tls_contexts
-from rocketns.server.tls.context import Pair
-from rocketns.server.tls.contexts import TlsContexts
+from rocketns.server.tls.contexts import CertificatePair, TlsContexts
 from tests.server.tls_configs import config, context_of, files_config
 from tests.support.certificates import Files, Identity, authority
 
@@ -144,7 +143,7 @@ def test_test_mode_makes_one_context_when_it_is_first_wanted(monkeypatch: pytest
     made: list[ServerContext] = []
     build = tls_contexts.build_server_context
 
-    def count(config: TlsConfig, pair: Pair) -> ServerContext:
+    def count(config: TlsConfig, pair: CertificatePair) -> ServerContext:
         made.append(build(config, pair))
         return made[-1]
 

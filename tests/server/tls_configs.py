@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocketns._fast.tls.context import ServerContext
 from rocketns.config.tls import TlsConfig
-from rocketns.server.tls.context import build_server_context, read_pair
+from rocketns.server.tls.contexts import build_server_context, read_pair
 from tests.compiled.streams import Stream
 from tests.support.certificates import Files
 from tests.support.tlsclient import TlsPeer, Updating

@@ -260,5 +260,5 @@ PAIRS = st.builds(
 
 @given(st.lists(PAIRS, max_size=30))
 def test_what_is_remembered_never_changes_what_is_found(pairs: list[Pair]) -> None:
-    remembering = Comparing(alike_max=3, differing_max=2)
+    remembering = Comparing(remembered_max=3)
     assert [remembering.compare(one) for one in pairs] == [Comparing().compare(one) for one in pairs]

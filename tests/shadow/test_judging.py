@@ -1,18 +1,27 @@
-"""A pair that differs is asked again: settled, noise, late, or different."""
+"""A pair that differs is settled by what both servers say later, or counts."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.command import decode
-from rocketns.shadow.comparing.cases import ReadRequest
-from rocketns.shadow.judging import Judge, all_say_the_same, examine, examine_again
+from rocketns.shadow.frames import ReadRequest
+from rocketns.shadow.judging import (
+    ASK_AFTER_S,
+    REGISTERED_AGAIN_S,
+    REQUEST_BYTES_MAX,
+    Judge,
+    Waiting,
+    examine,
+    examine_again,
+    may_be_asked_again,
+    question_of,
+    text_of,
+    with_opaque,
+)
 from rocketns.shadow.pairs import Counts, Outcome, Pair
-from rocketns.shadow.questions import ASK_AFTER_S, Again, Waiting, may_be_asked_again, question_of, text_of, with_opaque
 from tests.shadow.frames import NOW_MS, answer, pair, request, route
 
 HERE, THERE, ELSEWHERE = answer(route("a")), answer(route("b")), answer(route("c"))
@@ -36,23 +45,21 @@ def numbers(counts: Counts) -> dict[Outcome, int]:
     return {one: counts.of(one) for one in Outcome if counts.of(one)}
 
 
-def due(judging: Judge, now_s: float = ASK_AFTER_S) -> Waiting:
-    found = judging.questions.take_due(now_s)
-    assert found is not None
+def due(judging: Judge) -> Waiting:
+    (found,) = judging.questions.take_due(ASK_AFTER_S)
     return found
 
 
-def settle(judging: Judge, **again: Any) -> Outcome:
+def settle(judging: Judge, upstream: bytes, own: bytes) -> Outcome:
     waiting = due(judging)
-    pair = waiting.pair._replace(at_ms=NOW_MS + 1000, upstream=again["upstream"], own=again["own"])
-    finding, is_noise = examine_again(pair, again.get("reference"))
-    return judging.settle(waiting, pair, finding, is_noise=is_noise)
+    pair = waiting.pair._replace(at_ms=NOW_MS + 1000, upstream=upstream, own=own)
+    return judging.settle(waiting, pair, examine_again(pair))
 
 
 def test_a_read_that_differs_is_asked_again_after_a_second_and_not_before() -> None:
     judging = judge()
     assert take(judging, pair(HERE, THERE)) is None
-    assert judging.questions.take_due(ASK_AFTER_S - 0.01) is None
+    assert list(judging.questions.take_due(ASK_AFTER_S - 0.01)) == []
     assert due(judging).pair.request == request()
     assert numbers(judging.counts) == {}
 
@@ -84,26 +91,7 @@ def test_pairs_with_the_same_question_are_asked_once_and_counted_each() -> None:
     assert [one.times for one in judging.counts.samples] == [3]
 
 
-@pytest.mark.parametrize(
-    ("reference", "outcome"),
-    [
-        (answer(route("a") | {"brokerDatas": []}), Outcome.DIFFERENT),
-        (ELSEWHERE, Outcome.DIFFERENT),
-        (THERE, Outcome.NOISE),
-        (answer(route("b", "c")), Outcome.NOISE),
-        (None, Outcome.DIFFERENT),
-    ],
-)
-def test_where_the_two_others_differ_wherever_rocketns_does_it_is_noise(
-    reference: bytes | None, outcome: Outcome
-) -> None:
-    """rocketns lacks broker a and has broker b."""
-    judging = judge()
-    take(judging, pair(HERE, THERE))
-    assert settle(judging, upstream=HERE, own=THERE, reference=reference) is outcome
-
-
-WRITES = [103, 104, 904, 322, 100, 102, 205, 216, 217, 318, 327]
+WRITES = [104, 904, 322, 100, 102, 205, 216, 217, 318, 327]
 
 
 @pytest.mark.parametrize("code", [*WRITES, RequestCode.GET_TOPICS_BY_CLUSTER, 21070, 9999])
@@ -116,8 +104,8 @@ def test_writes_heartbeats_and_costly_reads_are_never_asked_again(code: int) -> 
 
 def test_a_write_whose_answer_came_late_and_differs_is_late() -> None:
     judging = judge()
-    assert take(judging, pair(answer(code=1), answer(), request(103), own_ms=1002.0)) is Outcome.LATE
-    assert take(judging, pair(answer(code=1), answer(), request(103), own_ms=1001.0)) is Outcome.DIFFERENT
+    assert take(judging, pair(answer(code=1), answer(), request(104), own_ms=1002.0)) is Outcome.LATE
+    assert take(judging, pair(answer(code=1), answer(), request(104), own_ms=1001.0)) is Outcome.DIFFERENT
 
 
 def test_what_differs_before_brokers_registered_does_not_count() -> None:
@@ -129,90 +117,34 @@ def test_what_differs_before_brokers_registered_does_not_count() -> None:
     assert take(judging, almost._replace(at_ms=almost.at_ms + 1)) is None
 
 
-OLD, NEW = {"T": "a:4"}, {"T": "a:8"}
-MASTER = {"masterAddr": "10.0.0.1:10911", "haServerAddr": "10.0.0.1:10912"}
-SLAVE = {"brokerName": "a", "brokerAddr": "10.0.0.2:10911", "clusterName": "C", "brokerId": "1"}
+def registration(upstream: bytes, own: bytes, broker: str = "a", body: bytes = b"") -> Pair:
+    return pair(upstream, own, request(103, {"brokerName": broker, "clusterName": "C"}, body))
 
 
-def warm_judge() -> Judge:
-    """Its own half is warm."""
-    made = Judge(0.0)
-    made.begin(NOW_MS)
-    return made
+@pytest.mark.parametrize(("times", "outcome"), [(1, Outcome.SETTLED), (2, Outcome.DIFFERENT)])
+def test_a_registration_that_differs_once_is_a_race_and_one_that_differs_again_is_not(
+    times: int, outcome: Outcome
+) -> None:
+    judging = judge()
+    for _ in range(times):
+        assert take(judging, registration(HERE, THERE)) is None
+    judging.settle_registrations(REGISTERED_AGAIN_S - 0.01)
+    assert numbers(judging.counts) == {}
+    judging.settle_registrations(REGISTERED_AGAIN_S)
+    assert numbers(judging.counts) == {outcome: times}
+    assert [(one.times, one.pair) for one in judging.counts.samples] == (
+        [] if times == 1 else [(2, registration(HERE, THERE))]
+    )
 
 
-def registered(items: dict[str, str] | None = None, code: int = 0, **ext: str) -> bytes:
-    """An answer to 103."""
-    return answer(b"" if items is None else {"table": items}, code, extFields=ext)
-
-
-def registration(upstream: bytes, own: bytes, body: bytes = b"", **fields: Any) -> Pair:
-    return pair(upstream, own, request(103, SLAVE, body), **fields)
-
-
-def due_after_a_second(judging: Judge) -> Waiting:
-    assert judging.questions.take_due(ASK_AFTER_S - 0.01) is None
-    found = judging.questions.take_due(ASK_AFTER_S)
-    assert found is not None
-    return found
-
-
-def settle_registration(judging: Judge, *said: tuple[bytes, bytes], now_ms: int = NOW_MS + 1000) -> Outcome:
-    """What both servers say to each request that is asked instead."""
-    waiting = due_after_a_second(judging)
-    found = [Again(asks, *both) for asks, both in zip(waiting.judged.asks, said, strict=True)]
-    is_same = all_say_the_same(found, waiting.judged.broker[1], now_ms)
-    return judging.settle_registration(waiting, now_ms, is_same=is_same)
-
-
-def asks(judging: Judge) -> list[tuple[int, dict[str, str | None] | None]]:
-    commands = [decode(one) for one in due_after_a_second(judging).judged.asks]
-    return [(one.code, one.ext_fields) for one in commands]
-
-
-@pytest.mark.parametrize(
-    ("upstream", "own", "asked"),
-    [
-        (registered(OLD), registered(NEW), [219]),
-        (registered(NEW, **MASTER), registered(NEW), [106]),
-        (registered(OLD), registered(NEW, **MASTER), [219, 106]),
-    ],
-)
-def test_it_is_asked_for_what_differs_after_a_second(upstream: bytes, own: bytes, asked: list[int]) -> None:
-    judging = warm_judge()
-    assert take(judging, registration(upstream, own)) is None
-    found = asks(judging)
-    assert [code for code, _ in found] == asked
-    assert (219, {"namespace": "ORDER_TOPIC_CONFIG"}) in found or 219 not in asked
-
-
-@pytest.mark.parametrize(
-    ("upstream", "own"),
-    [
-        (registered(NEW, code=1), registered(OLD)),
-        (registered(NEW, **MASTER), registered(NEW, **MASTER | {"haServerAddr": "10.0.0.9:2"})),
-        (registered(NEW, other="1"), registered(OLD)),
-        (answer(b"no table", extFields={}), registered(OLD)),
-    ],
-)
-def test_anything_else_that_differs_is_different_at_once(upstream: bytes, own: bytes) -> None:
-    judging = warm_judge()
-    assert take(judging, registration(upstream, own)) is Outcome.DIFFERENT
-
-
-def test_items_that_both_have_a_second_later_settle_it() -> None:
-    judging = warm_judge()
-    take(judging, registration(registered(OLD), registered(NEW)))
-    now = answer({"table": NEW})
-    assert settle_registration(judging, (now, now)) is Outcome.SETTLED
-    assert (judging.counts.of(Outcome.SETTLED), judging.counts.unwanted) == (1, 0)
-
-
-def test_servers_that_refuse_in_the_same_way_settle_nothing() -> None:
-    said = answer(code=16)
-    judging = warm_judge()
-    take(judging, registration(registered(OLD), registered(NEW)))
-    assert settle_registration(judging, (said, said)) is Outcome.DIFFERENT
+def test_registrations_of_two_brokers_are_two_questions_and_large_ones_are_kept_without_frames() -> None:
+    judging = judge()
+    large = registration(HERE, THERE, "b", b"x" * REQUEST_BYTES_MAX)
+    for one in (registration(HERE, THERE), large, large):
+        take(judging, one)
+    judging.settle_registrations(REGISTERED_AGAIN_S)
+    assert numbers(judging.counts) == {Outcome.SETTLED: 1, Outcome.DIFFERENT: 2}
+    assert [one.pair for one in judging.counts.samples] == [None]
 
 
 FIELDS = {"topic": "T", "Signature": "s3cret", "AccessKey": "key"}

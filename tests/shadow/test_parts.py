@@ -8,30 +8,33 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from interop.harness import codes, payloads
 from interop.harness.wire import Client, eventually
+from rocketns.client.name_server import UnusableError
+from rocketns.client.remoting_client import RemotingClient
+from rocketns.config.tls import TlsConfig
+from rocketns.shadow import half
 from rocketns.shadow import judge as judging_process
 from rocketns.shadow.half import settings, taken_from
 from rocketns.shadow.judge import Asker, Judging
 from rocketns.shadow.judging import Judge
 from rocketns.shadow.pairs import Counts, Outcome
-from rocketns.shadow.questions import Again
 from tests.shadow.frames import NOW_MS, answer, pair, request
 from tests.support.inprocess import TimedServer
 from tests.support.receiver import Receiver
 
 WITHIN_S = 60.0
-DIFFERENT = pair(answer(), answer(code=1), request(103))
+DIFFERENT = pair(answer(), answer(code=1), request(104))
 
 
 class NobodyAsked(Asker):
     """What is asked again here is a fault."""
 
-    async def ask(self, request: bytes, own_addr: str) -> Again:
+    async def ask(self, request: bytes, own_addr: str) -> tuple[bytes, bytes, bytes]:
         raise AssertionError((request, own_addr))
 
 
@@ -40,7 +43,7 @@ async def judging() -> AsyncIterator[Judging]:
     """Its half is warm."""
     judge = Judge(0.0)
     judge.begin(NOW_MS)
-    made = Judging(judge, NobodyAsked("127.0.0.1:1", None, {}), lambda: None)
+    made = Judging(judge, NobodyAsked("127.0.0.1:1", {}), lambda: None)
     made.start()
     yield made
     await made.finish(WITHIN_S)
@@ -145,11 +148,48 @@ def test_the_half_takes_the_upstream_s_properties_without_places_and_what_it_wou
 
 def test_the_operator_s_file_goes_before_the_upstream_and_what_a_half_must_have_before_both() -> None:
     given = {"orderMessageEnable": "false", "rocketns.mute": "false", "listenPort": "9876"}
-    found = settings(given, {"orderMessageEnable": "true", "supportActingMaster": "true"}, Path("/f"), None, "")
+    found = settings(given, {"orderMessageEnable": "true", "supportActingMaster": "true"}, Path("/f"))
     assert (found["orderMessageEnable"], found["supportActingMaster"]) == ("false", "true")
     assert (found["rocketns.mute"], found["listenPort"], found["bindAddress"]) == ("true", "0", "127.0.0.1")
     assert found["kvConfigPath"] == "/f/kvConfig.json"
-    assert "journalPath" not in found
+
+
+class Late:
+    """An upstream that can be read from the second time on."""
+
+    def __init__(self) -> None:
+        self.reads = 0
+
+    async def configuration(self) -> str:
+        self.reads += 1
+        if self.reads == 1:
+            raise UnusableError("not yet")
+        return JAVA
+
+    async def kv(self, _namespace: str) -> dict[str, str]:
+        return {}
+
+
+def test_a_half_that_starts_again_with_the_upstream_s_settings_has_not_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(half, "WATCH_EVERY_S", 0.0)
+
+    async def run() -> None:
+        ports: list[int] = []  # 0 when it ended
+        client = RemotingClient(lambda: TlsConfig.read({}, {"tls.enable": "false"}))
+        late = cast(Any, Late())
+        own = half.OwnHalf(tmp_path, late, client, {}, lambda: ports.append(own.port or 0), settle_s=1.0)
+        own.start()
+        await until(lambda: len(ports) == 3)
+        await own.stop()
+        client.close()
+
+    with caplog.at_level("INFO", "rocketns.shadow"):
+        asyncio.run(run())
+    said = [one.getMessage() for one in caplog.records]
+    assert sum("starts again with it" in one for one in said) == 1
+    assert [one.getMessage() for one in caplog.records if one.levelname == "ERROR"] == []
 
 
 MUTE = {"rocketns.mute": "true", "notifyMinBrokerIdChanged": "true"}

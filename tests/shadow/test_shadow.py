@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from interop.harness import codes, payloads
 from interop.harness.ports import free_port
-from interop.harness.process import Process
+from interop.harness.process import Process, ProcessFailed
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.wire import Client, eventually
 from tests.support.certificates import Files, authority
@@ -36,7 +37,11 @@ class Shadow:
              "--bind", "127.0.0.1", "--settle", "1s", "--status", f"127.0.0.1:{self.status_port}", *options],
             home / "stdout.log",
         )  # fmt: skip
-        self.process.wait_for(READY)
+        try:
+            self.process.wait_for(READY)
+        except BaseException:
+            self.process.kill()
+            raise
 
     def counts(self) -> dict[str, Any]:
         """What the status port says."""
@@ -76,15 +81,34 @@ def upstream(tmp_path: Path) -> Iterator[NameServer]:
 
 
 @pytest.fixture
-def shadow(tmp_path: Path, upstream: NameServer) -> Iterator[Shadow]:
-    started = Shadow(tmp_path, upstream.port)
+def java(tmp_path: Path) -> Iterator[NameServer]:
+    started = JavaNameServer(tmp_path / "upstream")
     yield started
-    started.process.kill()
+    started.kill()
 
 
-def test_a_planted_difference_is_found_and_the_exit_status_says_so(tmp_path: Path, upstream: NameServer) -> None:
-    """The reference agrees with the upstream, so it is no noise."""
-    shadow = Shadow(tmp_path, upstream.port, "--reference", f"127.0.0.1:{upstream.port}")
+Start = Callable[..., Shadow]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts shadows in front of a name server, which end with the test, also with one that fails."""
+    with ExitStack() as stack:
+
+        def start(server: NameServer, *options: str) -> Shadow:
+            started = Shadow(tmp_path, server.port, *options)
+            stack.callback(started.process.kill)
+            return started
+
+        yield start
+
+
+@pytest.fixture
+def shadow(start: Start, upstream: NameServer) -> Shadow:
+    return start(upstream)
+
+
+def test_a_planted_difference_is_found_and_the_exit_status_says_so(shadow: Shadow, upstream: NameServer) -> None:
     with upstream.connect() as direct, shadow.connect() as client:
         register(direct)
         eventually(shadow.knows_brokers)
@@ -97,6 +121,21 @@ def test_a_planted_difference_is_found_and_the_exit_status_says_so(tmp_path: Pat
 def test_where_nobody_asked_the_end_says_what_to_do(shadow: Shadow) -> None:
     assert shadow.process.stop() == 2
     assert f"point one at 127.0.0.1:{shadow.port}." in shadow.process.text()
+
+
+def test_a_shadow_that_fails_at_its_start_is_ended(
+    tmp_path: Path, upstream: NameServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Process] = []
+
+    def fails(process: Process, pattern: str) -> None:
+        started.append(process)
+        raise ProcessFailed(pattern)
+
+    monkeypatch.setattr(Process, "wait_for", fails)
+    with pytest.raises(ProcessFailed):
+        Shadow(tmp_path, upstream.port)
+    assert started[0].popen.returncode is not None
 
 
 def workers(shadow: Shadow) -> list[psutil.Process]:
@@ -125,24 +164,22 @@ def test_killed_children_are_not_noticed_by_a_client_and_start_again(shadow: Sha
 
 
 @pytest.mark.slow
-def test_the_half_has_the_upstream_s_order_configuration_and_properties(tmp_path: Path, upstream: NameServer) -> None:
+def test_the_half_has_the_upstream_s_order_configuration_and_properties(start: Start, upstream: NameServer) -> None:
     with upstream.connect() as direct:
         assert direct.request(codes.PUT_KV_CONFIG, ITEM).code == 0
         assert direct.request(codes.UPDATE_NAMESRV_CONFIG, body=b"orderMessageEnable=true").code == 0
-    shadow = Shadow(tmp_path, upstream.port)
+    shadow = start(upstream)
     with shadow.connect() as client:
         register(client)
         answer = client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "T1"})
         assert b"broker-a:4" in (answer.body or b"")
         eventually(lambda: shadow.relay("equal") == 2)
-    shadow.process.kill()
 
 
 @pytest.mark.slow
 @pytest.mark.needs("java", "mvn")
-def test_a_java_name_server_and_the_half_say_the_same(tmp_path: Path) -> None:
-    upstream = JavaNameServer(tmp_path / "upstream")
-    shadow = Shadow(tmp_path, upstream.port)
+def test_a_java_name_server_and_the_half_say_the_same(start: Start, java: NameServer) -> None:
+    shadow = start(java)
     with shadow.connect() as client:
         register(client)
         for topic in ("T0", "T1", "unknown"):
@@ -151,17 +188,14 @@ def test_a_java_name_server_and_the_half_say_the_same(tmp_path: Path) -> None:
         client.request(codes.GET_NAMESRV_CONFIG)
         eventually(lambda: shadow.counts()["judged"] == 6)
         assert shadow.counts()["unwanted"] == 0, shadow.counts()
-    shadow.process.kill()
-    upstream.kill()
 
 
 @pytest.mark.slow
-def test_tls_with_keys_is_compared(tmp_path: Path, upstream: NameServer) -> None:
+def test_tls_with_keys_is_compared(start: Start, tmp_path: Path, upstream: NameServer) -> None:
     files = Files.write(tmp_path / "tls", authority("shadow"))
     options = as_options(tls_properties(files) | {"tls.enable": "true"})
-    shadow = Shadow(tmp_path, upstream.port, *options)
+    shadow = start(upstream, *options)
     with TlsClient(shadow.port) as client, shadow.connect() as plain:
         register(client)
         eventually(lambda: shadow.relay("equal") == 1)
         register(plain)
-    shadow.process.kill()

@@ -26,7 +26,7 @@ from rocketns.processor.context import Now
 from rocketns.routeinfo.events import Event
 from rocketns.server.clock import Clock
 from rocketns.server.listening import Listening
-from rocketns.server.reactors import reactor_transport
+from rocketns.server.reactors import transport
 from tests.simulation.disk import Disk
 from tests.simulation.filesystem import ROOT, FileSystem
 from tests.simulation.network import KeptSocket, ListeningSocket, Network, Socket, VirtualTransport
@@ -446,7 +446,7 @@ def substituted(world: World) -> Iterator[None]:
         (resolving, "is_own", is_own),
         (journal, "Writer", lambda store, retention: JournalWork(store, retention, working(world.running))),
         (namesrv_controller, "make_reactors", make_reactors),
-        (reactor_transport, "ReactorConnection", numbered_connections()),
+        (transport, "ReactorConnection", numbered_connections()),
     ]
     with ExitStack() as stack:
         for module, name, value in replaced:

@@ -17,7 +17,7 @@ from rocketns._fast.connections.messages import Ending
 from rocketns.config import Configuration
 from rocketns.protocol.bounds import MALFORMED, NEED_MORE
 from rocketns.server.reactors.handle import limits_of
-from rocketns.server.reactors.reactor_connection import ReactorConnection
+from rocketns.server.reactors.transport import ReactorConnection
 from tests.simulation.network import ListeningSocket, Socket
 
 if TYPE_CHECKING:

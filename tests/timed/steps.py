@@ -7,7 +7,7 @@ import socket
 
 from interop.harness import codes
 from interop.harness.wire import Client, eventually
-from rocketns.server.reactors.reactor_connection import ReactorConnection
+from rocketns.server.reactors.transport import ReactorConnection
 from tests.support.inprocess import TimedServer
 
 SECOND = 1_000

@@ -15,7 +15,7 @@ from interop.harness.wire import HAPPENS_WITHIN_S, Client, eventually, frame, js
 from rocketns._fast.tls.context import ServerContext
 from rocketns.config.tls import TlsConfig
 from rocketns.server.tls import contexts
-from rocketns.server.tls.context import Pair
+from rocketns.server.tls.contexts import CertificatePair
 from tests.behaviour.calls import put_kv
 from tests.behaviour.conftest import Names
 from tests.hostile.crowd import SMALL_BUFFER
@@ -221,7 +221,7 @@ def test_a_peer_has_all_its_time_for_the_handshake_though_the_server_makes_its_c
     """On a busy machine that takes longer than 10 s, which begin when the server can go on."""
     begun, may_end, build = threading.Event(), threading.Event(), contexts.build_server_context
 
-    def build_slowly(config: TlsConfig, pair: Pair) -> ServerContext:
+    def build_slowly(config: TlsConfig, pair: CertificatePair) -> ServerContext:
         begun.set()
         assert may_end.wait(HAPPENS_WITHIN_S)
         return build(config, pair)

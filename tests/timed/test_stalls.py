@@ -8,7 +8,7 @@ import pytest
 
 from interop.harness.wire import Client, eventually
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.server.jobs import Jobs
+from rocketns.server.clock import Jobs
 from rocketns.server.publishing.delivery import EventDelivery
 from rocketns.server.stall import Stall, StallWatch
 from tests.behaviour.conftest import Names

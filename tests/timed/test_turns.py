@@ -22,7 +22,7 @@ from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
 from rocketns.server.control.expiry import EXPIRED_AT_ONCE_MAX
-from rocketns.server.reactors.reactor_connection import ReactorConnection
+from rocketns.server.reactors.transport import ReactorConnection
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import configs, query_version, registered, unregister_ext
 from tests.behaviour.views import addrs, ask_route, group, route

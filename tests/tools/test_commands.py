@@ -244,13 +244,13 @@ def test_the_servers_certificate_is_verified_before_a_token_is_sent(folder: Path
         server.kill()
 
 
-def write_as_a_build(program: str, folder: Path) -> None:
+def write_as_a_build(kind: str, folder: Path) -> None:
     """A build has what `build-system.requires` names, and not what the programs need when they run."""
     missing = ["aiohttp", "construct", "cryptography", "isal", "javaproperties", "jinja2", "orjson",
-               "prometheus_client", "pyarrow", "pyspark", "rich", "tomli_w", "yaml"]  # fmt: skip
-    path = ROOT / "packaging" / program
+               "prometheus_client", "pyarrow", "pyspark", "tomli_w", "yaml"]  # fmt: skip
+    path = ROOT / "packaging" / "programs.py"
     code = f"import runpy, sys; sys.modules.update(dict.fromkeys({missing})); sys.path.insert(0, {str(path.parent)!r})"
-    code += f"; sys.argv = ['', {str(folder)!r}]; runpy.run_path({str(path)!r}, run_name='__main__')"
+    code += f"; sys.argv = ['', {str(folder)!r}, {kind!r}]; runpy.run_path({str(path)!r}, run_name='__main__')"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -258,7 +258,7 @@ def write_as_a_build(program: str, folder: Path) -> None:
     ("words", "expected"), [(["di"], {"diff"}), (["get", "route", "--js"], {"--json"}), (["access", "su"], {"suggest"})]
 )
 def test_bash_completes(words: list[str], expected: set[str], tmp_path: Path) -> None:
-    write_as_a_build("completions.py", tmp_path)
+    write_as_a_build("completions", tmp_path)
     asked = " ".join(["rocketns", *words])
     commands = f"""{completion("bash")}
 COMP_WORDS=({asked}); COMP_CWORD={len(words)}; COMP_LINE="{asked}"; COMP_POINT=${{#COMP_LINE}}
@@ -269,7 +269,7 @@ _shtab_rocketns rocketns "{words[-1]}"; printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 def test_the_manual_has_a_page_for_each_program_with_every_option(tmp_path: Path, capsys: Captured) -> None:
-    write_as_a_build("manpages.py", tmp_path)
+    write_as_a_build("manual", tmp_path)
     for word in (*TOOLS, AUDIT, COLLECT, DOCTOR):
         page = (tmp_path / f"rocketns-{word}.1").read_text("utf-8").replace("\\-", "-")
         assert main([word, "--help"]) == 0

@@ -17,10 +17,9 @@ from interop.harness.wire import frame, json_header
 from rocketns.__main__ import main
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_request
-from rocketns.tools.decode.capture import streams
 from rocketns.tools.decode.frames import body_of, frames
-from rocketns.tools.decode.names import REQUESTS, RESPONSES
-from rocketns.tools.decode.reading import FormError, read
+from rocketns.tools.decode.reading import FormError, read, streams
+from rocketns.tools.decode.showing import REQUESTS, RESPONSES
 
 Captured = pytest.CaptureFixture[str]
 ASKED = frame(json_header(105, {"topic": "Orders", "Signature": "c2VjcmV0"}, opaque=7))

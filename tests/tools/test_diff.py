@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 import pty
+import struct
 import subprocess
 import sys
+import termios
 from contextlib import suppress
 from copy import deepcopy
 
@@ -17,10 +20,9 @@ from interop.harness import codes
 from rocketns.client.name_server import NameServer
 from rocketns.fleet.comparing import FactKind, Item
 from rocketns.tools import diff as diff_module
-from rocketns.tools import reading
 from rocketns.tools.diff import Comparison, cells, compared, detailed
 from rocketns.tools.output import WIDTH_MAX, TextTable, plain, print_json
-from rocketns.tools.top import Top, Watched
+from rocketns.tools.top import CLEAR, Top, Watched
 from tests.tools.scripted import Scripted, with_servers
 
 SAME = Scripted({"a": "10.0.0.1:1", "b": "10.0.0.2:1"}, {"T": {"a": {}, "b": {}}, "U": {"b": {}}}, {"T": "a:4"})
@@ -132,7 +134,7 @@ def test_a_name_server_that_cannot_be_read_is_named(code: int, answer: bytes | i
 
 
 def test_more_topics_than_the_bound_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "TOPICS_MAX", 1)
+    monkeypatch.setattr(diff_module, "TOPICS_MAX", 1)
     with pytest.raises(ExceptionGroup):
         outcome(SAME, SAME)
 
@@ -151,7 +153,6 @@ def test_only_the_differing_brokers_of_a_topic_are_shown() -> None:
 
 
 NOBODY = "127.0.0.1:1"
-ALTERNATE_SCREEN = b"\x1b[?1049h"
 
 
 def rounds(first: Scripted, second: Scripted, change: dict[str, str]) -> list[list[list[str]]]:
@@ -163,7 +164,8 @@ def rounds(first: Scripted, second: Scripted, change: dict[str, str]) -> list[li
         await top.read(0)
         second.brokers = change
         await top.read(1)
-        found.extend([line.split() for line in plain(table).splitlines()] for table in top.tables())
+        tables = [part for part in top.report() if isinstance(part, TextTable)]
+        found.extend([line.split() for line in plain(table).splitlines()] for table in tables)
 
     with_servers([first, second], test)
     return found
@@ -181,8 +183,9 @@ def test_brokers_stand_side_by_side_and_changes_are_listed() -> None:
 
 
 def test_a_terminal_is_refreshed_in_place() -> None:
-    """rich takes the alternate screen."""
+    """Each round takes the place of the one before, and no more lines than the terminal has."""
     near, far = pty.openpty()
+    fcntl.ioctl(far, termios.TIOCSWINSZ, struct.pack("HHHH", 5, 40, 0, 0))
     command = [sys.executable, "-m", "rocketns", "top", NOBODY, "--rounds", "2", "--interval", "0"]
     ended = subprocess.run(command, stdout=far, stderr=far, env=os.environ | {"TERM": "xterm-256color"}, check=False)
     os.close(far)
@@ -192,8 +195,12 @@ def test_a_terminal_is_refreshed_in_place() -> None:
             shown += data
     os.close(near)
     assert ended.returncode == 0
-    assert shown.count(ALTERNATE_SCREEN) == 1
-    assert b"NAME SERVER" in shown
+    before, *rounds = shown.split(CLEAR.encode())
+    assert (before, len(rounds)) == (b"", 2)
+    for one in rounds:
+        assert one.startswith(b"NAME SERVER")
+        assert one.count(b"\n") == 4
+        assert max(map(len, one.split(b"\r\n"))) <= 40
 
 
 HOSTILE = "a\x1b[2J\r\n\x9b1m\u202eb\x7f"

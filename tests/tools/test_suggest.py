@@ -29,7 +29,7 @@ from rocketns.journal.encoding import request_record
 from rocketns.processor.requests import request_of
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.events import RequestRefused
-from rocketns.tools.access.suggesting import journals, seen
+from rocketns.tools.access import refusals
 from tests.access.signing import KEY, SECRET, signed
 from tests.access.test_decision import CLASS_OF
 from tests.support.policies import whole
@@ -305,7 +305,7 @@ def test_what_no_policy_can_say_is_left_out_and_told(access: Run, tmp_path: Path
 
 
 def test_lines_that_are_no_record_are_counted(access: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journals, "LINE_BYTES_MAX", 1024)
+    monkeypatch.setattr(refusals, "LINE_BYTES_MAX", 1024)
     wrong = [b'{"refused"', b'{"boot":1,"seq":1,"ts":1,"ev":"refused","n":"x"}', b'"refused"' * 1000,
              b'{"boot":1,"seq":1,"ts":1,"ev":"down","cause":"refused"}', b"\xff", b""]  # fmt: skip
     content = b"\n".join([*wrong, lines([LOOKUP.event()])])
@@ -321,7 +321,7 @@ def test_lines_that_are_no_record_are_counted(access: Run, tmp_path: Path, monke
 def test_memory_is_bounded(
     access: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: int, left: str
 ) -> None:
-    monkeypatch.setattr(seen, name, value)
+    monkeypatch.setattr(refusals, name, value)
     names = [sent(f"10.0.0.{number}", 103, brokerName=f"b{number}", brokerAddr="h:1") for number in range(4)]
     more = [sent("10.0.0.0", 103, brokerName="another", brokerAddr="h:1")]
     text = of(access, tmp_path, *names, *more)

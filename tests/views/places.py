@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from rocketns.addresses import host_of
-from rocketns.server.requests.traffic import Traffic
+from rocketns.routeinfo.connection import Connection
 
 
-class Peer(Traffic):
+class Peer(Connection):
     """The parts of a `rocketns.routeinfo.connection.Connection` that a view is chosen by."""
-
-    __slots__ = ("address",)
 
     def __init__(
         self, address: str, *, announced_by: str | None = None, listener: int = 0, is_known: bool = False
     ) -> None:
         """``announced_by``: the host of the socket behind which a PROXY header announced the address."""
-        super().__init__(0, announced_by or host_of(address), is_announced=announced_by is not None)
-        self.address, self.listener, self.is_known = address, listener, is_known
+        super().__init__(address, announced_by or host_of(address), 0, is_announced=announced_by is not None)
+        self.listener, self.is_known = listener, is_known

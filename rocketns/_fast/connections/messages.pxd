@@ -47,7 +47,7 @@ cdef enum:
 cdef enum:
     OPENED_LISTENER_SHIFT = 1  # in `moment`
 
-# Why a connection ended. server/reactors/reactor_connection.py has the cause and the log line of each.
+# Why a connection ended. server/reactors/transport.py has the cause and the log line of each.
 cpdef enum Ending:
     PEER_CLOSED = 0
     FAILED = 1

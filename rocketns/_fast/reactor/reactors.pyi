@@ -9,7 +9,7 @@ from rocketns._fast.tls.context import ServerContext
 
 REACTORS_MAX: int
 
-class Limits(TypedDict):
+class ReactorLimits(TypedDict):
     """The struct of this name in reactor_state.pxd: bytes, frames and connections. Fixed once the reactors run."""
 
     frame_bytes_max: int
@@ -89,7 +89,7 @@ class Reactors:
     count: int
     hosts: HostTable
 
-    def __init__(self, slots: RouteSlots, count: int, limits: Limits) -> None: ...
+    def __init__(self, slots: RouteSlots, count: int, limits: ReactorLimits) -> None: ...
     def run(self, number: int) -> None:
         """A reactor's loop, without the GIL, until `stop`."""
 

@@ -25,9 +25,9 @@ from rocketns.protocol.codes import MASTER_ID, PERM_WRITE, version_name
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo
 from rocketns.routeinfo.view import pick_up_route
-from rocketns.server.facts.facts import Facts
-from rocketns.server.missing.asked import Asked
-from rocketns.server.missing.reasons import creating_groups, why_missing
+from rocketns.server.facts import Facts
+from rocketns.server.missing.asked import AskedTopic
+from rocketns.server.missing.watching import creating_groups, why_missing
 from rocketns.views.checking import view_named
 
 ROWS_AT_ONCE = 16
@@ -146,7 +146,7 @@ def copy_missing(facts: Facts) -> Generator[None, None, tuple[MissingRow, ...]]:
     return _sliced(facts.asked_topics(), lambda some: [_missing_row(facts, one, creates=creates) for one in some])
 
 
-def _missing_row(facts: Facts, one: Asked, *, creates: bool) -> MissingRow:
+def _missing_row(facts: Facts, one: AskedTopic, *, creates: bool) -> MissingRow:
     return MissingRow(
         topic=one.topic,
         since_ms=one.since_epoch_ms,

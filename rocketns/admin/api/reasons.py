@@ -19,7 +19,7 @@ from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import OWN, FleetState
 from rocketns.languages import N_
 from rocketns.protocol.codes import MASTER_ID
-from rocketns.server.missing.reasons import MissingReason
+from rocketns.server.missing.watching import MissingReason
 
 REASONS_MAX = 20
 LOST_MAX = 100

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from rocketns.fleet.state import Part
 from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.tables import LATE_PERCENT
-from rocketns.server.missing.reasons import MissingReason
+from rocketns.server.missing.watching import MissingReason
 
 Text = str | None
 Role = Literal["master", "slave"]

@@ -13,7 +13,7 @@ from rocketns.admin.api.reasons import StatusScene, assess, lost_brokers, worst
 from rocketns.admin.api.rows import MissingRow, StatusRow
 from rocketns.admin.api.tables import ApiSource
 from rocketns.config.properties import PREFIX
-from rocketns.server.facts.facts import Facts
+from rocketns.server.facts import Facts
 
 
 def own_name(facts: Facts) -> str:

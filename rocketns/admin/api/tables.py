@@ -27,7 +27,7 @@ from rocketns.admin.view import ControlView, Copier
 from rocketns.config.properties import java_name
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import MISSING, Side
-from rocketns.server.missing.reasons import MissingReason
+from rocketns.server.missing.watching import MissingReason
 
 ENTRIES_AT_ONCE = 1_000  # queue data that control counts in one look, but one topic at least
 STATES = ("live", "late", "unconfirmed", "gone")

@@ -16,16 +16,15 @@ from typing import Any, NamedTuple
 
 from rocketns import __version__
 from rocketns._fast.connections.messages import Ending
-from rocketns.admin.gate import AdminGate
 from rocketns.admin.metrics.tally import Sizes, Tally
-from rocketns.admin.tokens import TokenRefusal
+from rocketns.admin.tokens import AdminGate, TokenRefusal
 from rocketns.admin.view import Log, Pulse
 from rocketns.config import Limits, properties
 from rocketns.fleet.comparing import FactKind
 from rocketns.protocol.codes import RequestCode, ResponseCode
 from rocketns.routeinfo.tables import LATE_PERCENT
 from rocketns.server.control.measures import BOUNDS_S, Histogram, Measures
-from rocketns.server.facts.facts import Facts, JournalFacts
+from rocketns.server.facts import Facts, JournalFacts
 from rocketns.server.missing.asked import TOPICS_MAX
 
 
@@ -256,7 +255,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
                 lambda s: s.facts.tls_load_failures),
         gauge("rocketns_admin_connections", "Open connections of the management port.", lambda s: s.gate.connections),
         counter("rocketns_admin_connections_closed_total", "Connections that the management port closed itself.",
-                lambda s: dict(s.gate.closed),
+                lambda s: {"late": s.gate.closed_late, "full": s.gate.closed_full, "unread": s.gate.closed_unread},
                 {"reason": "`late`: it took too long; `full`: there were too many; `unread`: too many bytes of answers "
                            "were not taken. The host that has the most loses one"}),
         counter("rocketns_admin_requests_refused_total", "Requests that the management port refused for their token.",

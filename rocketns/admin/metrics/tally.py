@@ -12,7 +12,7 @@ from rocketns.admin.api.copies import state_of
 from rocketns.processor.context import Now
 from rocketns.routeinfo import events as e
 from rocketns.server.control.measures import Histogram
-from rocketns.server.facts.facts import Facts
+from rocketns.server.facts import Facts
 
 # Brokers send a heartbeat each second or register every 30 s, at most every 60 s. They expire after 120 s.
 GAP_BOUNDS_S = (1.5, 5.0, 10.0, 20.0, 35.0, 45.0, 65.0, 90.0, 120.0, 300.0)

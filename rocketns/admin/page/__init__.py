@@ -14,7 +14,7 @@ from rocketns.admin.api import SOURCE
 from rocketns.admin.page import stream
 from rocketns.admin.view import ControlView
 from rocketns.languages import CATALOGUES
-from rocketns.languages.choice import ENGLISH, LANGUAGES
+from rocketns.languages.texts import ENGLISH, LANGUAGES
 
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 # No script and no style in the page itself, nothing from anywhere else, and no text that becomes markup.

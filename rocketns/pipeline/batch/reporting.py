@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.languages import language
-from rocketns.languages.choice import ENGLISH
+from rocketns.languages.texts import ENGLISH
 from rocketns.pipeline.batch.findings import RunOutcome, verdict
 from rocketns.pipeline.batch.observing import last_day_of_each
 from rocketns.pipeline.contract.catalogue import CERTAIN, JOBS, LISTED

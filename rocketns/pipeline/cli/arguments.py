@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rocketns.languages import language, parsers
-from rocketns.languages.choice import ENGLISH
+from rocketns.languages.texts import ENGLISH
 from rocketns.pipeline.cli.values import (
     counts,
     day_count,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from rocketns.languages.choice import ENGLISH
+from rocketns.languages.texts import ENGLISH
 from rocketns.pipeline.contract.times import exact_text
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report.cards import when

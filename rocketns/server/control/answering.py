@@ -1,12 +1,20 @@
-"""From a frame to its answer: decode, process, publish the changes, and only then reply."""
+"""From a frame to its answer: decode, process, publish the changes, and only then reply.
+
+A lookup without a route waits for the registrations that came before it. Hosts take turns, so frames take effect in
+another order than they came in. The reactors note in which epoch each frame came, and control ends an epoch with each
+of its turns. See _fast/reactor/deferred.pyx, where most such lookups wait.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
+from rocketns._fast.reactor.reactors import Reactors
 from rocketns.access.classes import Access
 from rocketns.errors import GoAway, MalformedFrame, RequestError, SystemBusy
 from rocketns.processor import dispatch
@@ -20,11 +28,65 @@ from rocketns.protocol.encoding import encode_reply
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.view import pick_up_route
 from rocketns.server.clock import Clock
+from rocketns.server.control.inbox import UNKNOWN
 from rocketns.server.control.measures import Measures
-from rocketns.server.outgoing.product_environment import ProductEnvironment
+from rocketns.server.product_environment import ProductEnvironment
 from rocketns.server.publishing.delivery import EventDelivery
-from rocketns.server.requests.deferred_lookups import DeferredLookups
-from rocketns.server.requests.peek import UNKNOWN
+
+# So long a lookup waits, at a reactor or here.
+DEFERRED_S_MAX = 0.02
+# The reactors' own bounds are in _fast/reactor/deferred.pyx.
+DEFERRED_MAX = 64
+DEFERRED_OF_HOST_MAX = 16
+
+
+@dataclass(slots=True)
+class _DeferredLookup:
+    epoch: int
+    host: str
+    until_s: float
+    answer: Callable[[], object]
+
+
+class DeferredLookups:
+    """Control only. They are answered in the order in which they came."""
+
+    def __init__(self, reactors: Reactors) -> None:
+        self._reactors = reactors
+        self._waiting: deque[_DeferredLookup] = deque()
+        self._of_host: Counter[str] = Counter()
+
+    def must_wait(self, epoch: int) -> bool:
+        """Whether a frame of this epoch or of an earlier one has not taken effect."""
+        return not self._reactors.is_applied(epoch)
+
+    def defer(self, epoch: int, host: str, answer: Callable[[], object]) -> bool:
+        """Call ``answer`` when the frames of this epoch have taken effect, or after DEFERRED_S_MAX.
+
+        False: too many lookups wait already, in all or of this host.
+        """
+        if len(self._waiting) == DEFERRED_MAX or self._of_host[host] == DEFERRED_OF_HOST_MAX:
+            return False
+        self._of_host[host] += 1
+        loop = asyncio.get_running_loop()
+        self._waiting.append(_DeferredLookup(epoch, host, loop.time() + DEFERRED_S_MAX, answer))
+        if len(self._waiting) == 1:
+            loop.call_later(DEFERRED_S_MAX, self._answer_late)
+        return True
+
+    def answer_due(self, now_s: float = 0.0) -> None:
+        """Answer those whose epoch is applied, or whose time is over. Call it after each turn."""
+        while self._waiting and (not self.must_wait(self._waiting[0].epoch) or self._waiting[0].until_s <= now_s):
+            deferred = self._waiting.popleft()
+            self._of_host -= Counter({deferred.host: 1})
+            deferred.answer()
+
+    def _answer_late(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.answer_due(loop.time())
+        if self._waiting:
+            loop.call_at(self._waiting[0].until_s, self._answer_late)
+
 
 log = logging.getLogger("rocketns.control")
 
@@ -84,7 +146,12 @@ class Answering:
         elif not connection.is_open and not request_of(request.code).has_effect:
             connection.end_request()  # the answer would reach nobody
         elif (refusal is not None and is_cut(frame)) or self._is_permitted(connection, request, frame):
-            self._serve(connection, request, refusal, epoch)
+            if refusal is not None:
+                self._answer(connection, request, dispatch.reply_of(refusal))
+            elif self._context.going_away and request.version > V5_3_1:
+                self._answer(connection, request, dispatch.reply_of(GO_AWAY))
+            elif not epoch or not self._defer(connection, request, epoch):
+                self._process(connection, request)
         return request is not None
 
     def _is_permitted(self, connection: Connection, request: RemotingCommand, frame: bytes | memoryview) -> bool:
@@ -107,14 +174,6 @@ class Answering:
         elif access is Access.LOOKUP and verdict.depends_on_bytes_alone:
             self._remember_allowed(frame)
         return verdict.error is None
-
-    def _serve(self, connection: Connection, request: RemotingCommand, refusal: SystemBusy | None, epoch: int) -> None:
-        if refusal is not None:
-            self._answer(connection, request, dispatch.reply_of(refusal))
-        elif self._context.going_away and request.version > V5_3_1:
-            self._answer(connection, request, dispatch.reply_of(GO_AWAY))
-        elif not epoch or not self._defer(connection, request, epoch):
-            self._process(connection, request)
 
     def _defer(self, connection: Connection, request: RemotingCommand, epoch: int) -> bool:
         """Whether the request is a lookup without a route, which a registration that came before it may bring."""
@@ -182,13 +241,10 @@ class Answering:
     def _answer(self, connection: Connection, request: RemotingCommand, reply: Reply) -> None:
         connection.end_request()
         if self._measures is not None:
-            self._count(self._measures, request, reply)
+            code = request.code if request.code in REQUESTS else UNKNOWN
+            self._measures.answered(code, reply.code, self._clock.spent_ns() - self._began_ns)
         if not request.is_oneway and connection.is_open:
             connection.write(self._encode(reply, request))
-
-    def _count(self, measures: Measures, request: RemotingCommand, reply: Reply) -> None:
-        code = request.code if request.code in REQUESTS else UNKNOWN
-        measures.answered(code, reply.code, self._clock.spent_ns() - self._began_ns)
 
     def _encode(self, reply: Reply, request: RemotingCommand) -> bytes:
         """The answer's frame. An answer that cannot be encoded, such as a header of 16 MiB, becomes an error."""

@@ -9,19 +9,25 @@ from operator import attrgetter
 
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
-from rocketns.errors import SystemBusy
 from rocketns.processor.requests import REQUESTS
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.unregistration import UnregisterRequest
 from rocketns.server.clock import Clock
-from rocketns.server.control.answering import BEYOND_RATE, OVERLOAD, Answering
+from rocketns.server.control.answering import BEYOND_RATE, OVERLOAD, Answering, DeferredLookups
 from rocketns.server.control.housekeeping import BrokerHousekeeping
+from rocketns.server.control.inbox import (
+    ANY_SIZE,
+    FRAME_COST_BYTES,
+    UNKNOWN,
+    Gate,
+    Inbox,
+    Parked,
+    WaitingFrame,
+    request_code,
+    waiting_bytes_max,
+)
 from rocketns.server.control.measures import Measures, SlowTurns
-from rocketns.server.requests.deferred_lookups import DeferredLookups
-from rocketns.server.requests.inbox import ANY_SIZE, FRAME_COST_BYTES, Inbox, Waiting, waiting_bytes_max
-from rocketns.server.requests.parked import Gate, Parked
-from rocketns.server.requests.peek import UNKNOWN, request_code
 
 log = logging.getLogger("rocketns.control")
 
@@ -74,7 +80,7 @@ class Control:
     def submit_answer(
         self, connection: Connection, frame: bytes, take: Callable[[bytes | memoryview | None], object]
     ) -> None:
-        """Give an answer to a request of this server to ``take`` when its host has its turn: see `Waiting`."""
+        """Give an answer to a request of this server to ``take`` when its host has its turn: see `WaitingFrame`."""
         connection.begin_request()
         self._inbox.submit(connection, frame, take=take)
         self._want_turn()
@@ -101,7 +107,7 @@ class Control:
         self._answering.measure(measures)
 
     def stop(self) -> None:
-        """Process nothing more. Waiting requests are dropped, as in Java, so slow ones do not delay the exit."""
+        """Process nothing more. WaitingFrame requests are dropped, as in Java, so slow ones do not delay the exit."""
         self._stopped = True
 
     @property
@@ -186,7 +192,7 @@ class Control:
         now_ns = self._clock.spent_ns()
         ends_ns = now_ns + TURN_US_MAX * 1000
         for _ in range(min(self._turn_requests_max, len(self._inbox))):
-            if not self._inbox or self._reactors_are_behind:
+            if not self._inbox or self._reactors.replied_bytes > REPLIED_BYTES_MAX:
                 break
             connection, waiting = self._inbox.take()
             served.add(connection)
@@ -195,19 +201,25 @@ class Control:
             self._inbox.charge(now_ns - began_ns)
             self.slow_turns.note(connection, waiting, now_ns - began_ns)
             if log.isEnabledFor(logging.DEBUG):
-                _log_request(connection, waiting, now_ns - began_ns)
+                code, cost_ms = request_code(waiting.frame), round((now_ns - began_ns) / 1e6, 3)
+                log.debug("request code %d of %s, %d bytes, took control %.3f ms", code, connection.address,
+                          waiting.size, cost_ms,
+                          extra={"code": code, "peer": connection.address, "cost_ms": cost_ms})  # fmt: skip
             if now_ns >= ends_ns:
                 break
         return served
 
-    def _serve_or_park(self, connection: Connection, waiting: Waiting) -> None:
+    def _serve_or_park(self, connection: Connection, waiting: WaitingFrame) -> None:
         """An unforeseen error costs the connection, and nobody else."""
         try:
             if waiting.take is not None:
                 connection.end_request()
                 waiting.take(None if waiting.is_refused else waiting.frame)
             elif self._gate.holds(connection, waiting):
-                self._keep_for_release(connection, waiting)
+                frames = [waiting, *self._inbox.drop(connection)]
+                for one in frames:
+                    self._end_epoch(one)
+                self._gate.keep(connection, frames)
             elif connection.is_full:
                 self._park(connection, waiting)
             else:
@@ -217,32 +229,24 @@ class Control:
             connection.abort(Cause.CHANNEL_EXCEPTION, "unforeseen error")
             self._end_epoch(waiting)
 
-    @property
-    def _reactors_are_behind(self) -> bool:
-        return self._reactors.replied_bytes > REPLIED_BYTES_MAX
-
-    def _serve(self, connection: Connection, waiting: Waiting) -> None:
+    def _serve(self, connection: Connection, waiting: WaitingFrame) -> None:
         waiting.release_once()
-        epoch = waiting.epoch
+        epoch, refusal = waiting.epoch, OVERLOAD if waiting.is_refused else None
         if waiting.is_lookup:  # which does not wait for itself
             self._end_epoch(waiting)
-        if not self._answering.serve(connection, waiting.frame, refusal_of(waiting), epoch):
+        if not self._answering.serve(
+            connection, waiting.frame, BEYOND_RATE if waiting.is_beyond_rate else refusal, epoch
+        ):
             self._drop(connection)
         self._end_epoch(waiting)
 
-    def _end_epoch(self, waiting: Waiting) -> None:
+    def _end_epoch(self, waiting: WaitingFrame) -> None:
         """No lookup waits for the effect of this frame."""
         if waiting.epoch:
             self._reactors.end_frame(waiting.epoch)
             waiting.epoch = 0
 
-    def _keep_for_release(self, connection: Connection, waiting: Waiting) -> None:
-        frames = [waiting, *self._inbox.drop(connection)]
-        for one in frames:
-            self._end_epoch(one)
-        self._gate.keep(connection, frames)
-
-    def _park(self, connection: Connection, waiting: Waiting) -> None:
+    def _park(self, connection: Connection, waiting: WaitingFrame) -> None:
         """The peer does not take its answers: this frame and the connection's other frames wait until it does."""
         for one in [waiting, *self._inbox.drop(connection)]:
             one.release_once()
@@ -267,16 +271,3 @@ class Control:
             connection.end_request()
             waiting.release_once()
             self._end_epoch(waiting)
-
-
-def refusal_of(waiting: Waiting) -> SystemBusy | None:
-    """Why the request is refused; None where it is not."""
-    if waiting.is_beyond_rate:
-        return BEYOND_RATE
-    return OVERLOAD if waiting.is_refused else None
-
-
-def _log_request(connection: Connection, waiting: Waiting, cost_ns: int) -> None:
-    code, cost_ms = request_code(waiting.frame), round(cost_ns / 1e6, 3)
-    log.debug("request code %d of %s, %d bytes, took control %.3f ms", code, connection.address, waiting.size, cost_ms,
-              extra={"code": code, "peer": connection.address, "cost_ms": cost_ms})  # fmt: skip

@@ -14,10 +14,9 @@ from rocketns.routeinfo import liveness
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.liveness import ExpiredBroker
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo
-from rocketns.server.clock import Clock
+from rocketns.server.clock import Clock, Jobs
 from rocketns.server.control.control import Control
-from rocketns.server.control.silence import MassSilence
-from rocketns.server.jobs import Jobs
+from rocketns.server.control.housekeeping import MassSilence
 from rocketns.server.stall import SETTLE_MS, StallWatch
 
 log = logging.getLogger("rocketns.control")

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 from rocketns.logtext import LogLimiter
 from rocketns.routeinfo.connection import Connection
-from rocketns.server.requests.inbox import Waiting
-from rocketns.server.requests.peek import request_code
+from rocketns.server.control.inbox import WaitingFrame, request_code
 
 log = logging.getLogger("rocketns.control")
 
@@ -69,7 +68,7 @@ class SlowTurns:
         self._requests = 0
         self._lines = LogLimiter(LOG_EVERY_NS)
 
-    def note(self, connection: Connection, waiting: Waiting, took_ns: int) -> None:
+    def note(self, connection: Connection, waiting: WaitingFrame, took_ns: int) -> None:
         """A request was served. Only one that took the most so far, and longer than a whole slow turn may, is kept."""
         self._requests += 1
         if took_ns > self.longest_ns and took_ns * 4 >= SLOW_NS:

@@ -1,28 +1,156 @@
 """Reads one other name server, Java's or rocketns, in rounds. Control only; what is long runs on another thread.
 
 A round has its brokers (106). Then, of rocketns, the digests of its 256 buckets of topics, the topics of those that
-differ, and the routes of some of these (`details`). Of any other server: every few seconds the names of its topics
-(206), and in each round the routes of some of them in turn, and of all that are suspected.
+differ, and the routes of some of these. Of any other server: every few seconds the names of its topics (206), and in
+each round the routes of some of them in turn, and of all that are suspected.
+
+Of a topic that differs only a digest is known. Two topics whose digests changed alike differ in the same queues of the
+same brokers, so one route explains thousands of topics: those of a broker that one of the two name servers lacks.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from rocketns._fast.routes.routes import RouteSlots
 from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.errors import BodyDecodeError
-from rocketns.fleet.answers import Differing, TopicsFound, differing_digests, differing_groups, topic_names
+from rocketns.fleet.answers import (
+    Differing,
+    TopicsFound,
+    differing_digests,
+    differing_groups,
+    route_queues,
+    topic_names,
+)
 from rocketns.fleet.comparing import FactKind, Item
 from rocketns.fleet.digests import DIGEST_BYTES
+from rocketns.fleet.group_view import GroupView, group_view
+from rocketns.fleet.queue_view import QueueDifference, delta, queue_difference
 from rocketns.fleet.state import Member
 from rocketns.fleet.suspects import SUSPECTS_MAX, Suspects
 from rocketns.javatext import parse_int
+from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import DIGEST_BUCKETS, RequestCode, ResponseCode
-from rocketns.server.fleet.details import LOOKUPS_WITHIN_S, Details
-from rocketns.server.fleet.own import OwnTables
+from rocketns.routeinfo.tables import RouteTables
+from rocketns.server.publishing.publisher import SlotDigests
+
+# A view takes 2 µs. After so many, others have their turn.
+GROUPS_AT_ONCE = 200
+
+
+class OwnTables(SlotDigests):
+    """What it gives are copies, so that they can be given to another thread."""
+
+    def __init__(self, tables: RouteTables, slots: RouteSlots) -> None:
+        super().__init__(slots)
+        self._tables = tables
+
+    async def groups(self) -> dict[str, GroupView]:
+        """All groups with an address. A group that changes meanwhile is read as it is at its turn."""
+        table = self._tables.broker_addr_table
+        views: dict[str, GroupView] = {}
+        for number, name in enumerate(list(table)):
+            if number % GROUPS_AT_ONCE == GROUPS_AT_ONCE - 1:
+                await asyncio.sleep(0)
+            group = table.get(name)
+            if group is not None and group.broker_addrs:
+                views[name] = group_view(group)
+        return views
+
+    def group(self, name: str) -> GroupView | None:
+        """One group; None if it is not there, or has no address."""
+        group = self._tables.broker_addr_table.get(name)
+        return group_view(group) if group is not None and group.broker_addrs else None
+
+    def topic_names(self) -> list[str]:
+        return list(self._tables.topic_queue_table)
+
+    def queues(self, topic: str) -> Mapping[str, QueueData]:
+        """The queues of a topic by broker, as the tables have them at this moment."""
+        return self._tables.topic_queue_table.get(topic, {})
+
+    def counts(self) -> tuple[int, int]:
+        """Broker groups and topics."""
+        return len(self._tables.broker_addr_table), len(self)
+
+
+# Ways in which topics of one peer differ.
+EXPLAINED_MAX = 256
+# A slow peer must not delay the next look at its brokers.
+LOOKUPS_WITHIN_S = 1.0
+
+
+class Details:
+    """Of one peer. ``alike``: how many topics differ in each way, by the change of their digests."""
+
+    def __init__(self, server: NameServer, own: OwnTables, name_bytes_max: int) -> None:
+        self._server = server
+        self._own = own
+        self._name_bytes_max = name_bytes_max
+        self._one_sided: frozenset[str] = frozenset()
+        self.explained: dict[int, QueueDifference] = {}
+        self.alike: Counter[int] = Counter()
+
+    def set_one_sided(self, groups: frozenset[str], suspects: Suspects) -> None:
+        """The broker groups that only one of the two name servers knows."""
+        if groups != self._one_sided:
+            self._one_sided = groups
+            self.explained.clear()
+            suspects.forget_details()
+
+    def set_alike(self, alike: Counter[int]) -> None:
+        """How many topics differ in each way now."""
+        self.alike = alike
+
+    def known(self, own: int | None, theirs: int | None) -> QueueDifference | None:
+        """What a topic with these digests differs in, if another one with the same change was read."""
+        detail = self.explained.get(delta(own, theirs))
+        return None if detail is None else detail._replace(digests=(own, theirs))
+
+    async def read(self, suspects: Suspects, lookups_max: int) -> None:
+        """Explain suspected topics, with so many lookups at most."""
+        loop = asyncio.get_running_loop()
+        ends_s = loop.time() + LOOKUPS_WITHIN_S
+        for topic, theirs in suspects.unread():
+            detail = self.known(self._own.topic(topic), theirs)  # type: ignore[arg-type]
+            if detail is None:
+                if lookups_max == 0 or loop.time() > ends_s:
+                    return
+                lookups_max -= 1
+                detail = await self.of_topic(topic)
+            suspects.explain(topic, detail)
+
+    async def of_topic(self, topic: str) -> QueueDifference:
+        """Read the route of a topic. UnusableError or BodyDecodeError for a useless answer."""
+        body, own = await self._server.route_body(topic), self._own.topic(topic)
+        theirs: tuple[int | None, Mapping[str, QueueData]] = (None, {})
+        if body is not None:
+            theirs = await asyncio.to_thread(route_queues, body, self._name_bytes_max, own)
+        if theirs[0] == own:
+            return QueueDifference((), 0, (), (own, own))
+        digests = self._own.topic(topic), theirs[0]
+        detail = queue_difference(self._own.queues(topic), theirs[1], self._one_sided, digests)
+        if digests[0] != digests[1] and (len(self.explained) < EXPLAINED_MAX or detail.delta in self.explained):
+            self.explained[detail.delta] = detail
+        return detail
+
+    @property
+    def following(self) -> int:
+        """Topics that differ only in brokers which one of the two lacks."""
+        return sum(count for change, count in self.alike.items() if self._follows(change))
+
+    def followers(self, group: str) -> int:
+        """Of them, those that follow from this broker group."""
+        return sum(count for change, count in self.alike.items() if group in self._follows(change))
+
+    def _follows(self, change: int) -> tuple[str, ...]:
+        detail = self.explained.get(change)
+        return () if detail is None else detail.follows
+
 
 TOPIC_NAMES_EVERY_MS = 10_000
 SWITCHED_OFF = (ResponseCode.SYSTEM_ERROR,)
@@ -93,13 +221,6 @@ class Peer:
         for name, own_group, theirs in found.differing:
             self.suspects.judge(Item(FactKind.BROKER, name), own_group, theirs, self._epoch_ms())
 
-    def _judge_topics(self, found: Differing[int]) -> None:
-        """All topics were read; these differ."""
-        self.suspects.keep(FactKind.TOPIC, (name for name, _, _ in found))
-        for name, own, theirs in found:
-            detail = self.details.known(own, theirs)
-            self.suspects.judge(Item(FactKind.TOPIC, name), own, theirs, self._epoch_ms(), detail)
-
     async def _read_topics(self) -> None:
         if self._kind == OTHER:
             await self._read_other()
@@ -131,7 +252,11 @@ class Peer:
             followers += found.followers[: SUSPECTS_MAX - len(followers)]
         self._differing[FactKind.TOPIC] = count
         self.details.set_alike(alike)
-        self._judge_topics(differing + followers)
+        found_topics = differing + followers
+        self.suspects.keep(FactKind.TOPIC, (name for name, _, _ in found_topics))
+        for name, ours, other in found_topics:
+            detail = self.details.known(ours, other)
+            self.suspects.judge(Item(FactKind.TOPIC, name), ours, other, self._epoch_ms(), detail)
         await self.details.read(self.suspects, self._lookups_max)
 
     async def _read_bucket(self, bucket: int) -> TopicsFound | None:

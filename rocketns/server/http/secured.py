@@ -17,12 +17,77 @@ from typing import Any
 
 from rocketns.addresses import host_of
 from rocketns.errors import TlsError
-from rocketns.server.http.requests import Requests
+from rocketns.server.http.connections import HttpConnection
 from rocketns.server.tls.connection import RECORD_BYTES, TlsStream
 from rocketns.server.tls.contexts import TlsContexts
-from rocketns.server.tls.handshakes import Handshakes
+from rocketns.server.turns import HostTurns
 
 log = logging.getLogger("rocketns.tls")
+
+# After so long a turn ends: control's turn comes, and sockets, signals and timers are looked at.
+TURN_NS = 2_000_000
+
+
+class Handshakes:
+    """Which handshake is continued next: one costs the server up to a millisecond, and its peer nothing.
+
+    Hosts take turns by what their handshakes have cost, and so do the connections of a host: see `HostTurns`.
+
+    After a turn the next one waits for ``rest`` times its length, so handshakes take at most 1 / (1 + rest) of a core.
+    """
+
+    def __init__(self, spent_ns: Callable[[], int] = time.thread_time_ns, rest: float = 0) -> None:
+        self._spent_ns = spent_ns
+        self._rest = rest
+        self._rests_until_s = 0.0  # of the loop's clock
+        self._turns: HostTurns[Secured] = HostTurns()
+        self._turn_is_due = False
+        self.succeeded = self.failed = 0
+        self.total_ns = 0
+
+    def note_end(self, *, succeeded: bool) -> None:
+        """A handshake is over."""
+        self.succeeded += succeeded
+        self.failed += not succeeded
+
+    def want(self, peer: Secured) -> None:
+        """Continue its handshake when its turn comes."""
+        self._turns.want(peer, peer.host)
+        self._want_turn()
+
+    def _want_turn(self) -> None:
+        if not self._turn_is_due:
+            self._turn_is_due = True
+            loop = asyncio.get_running_loop()
+            if self._rest and loop.time() < self._rests_until_s:
+                loop.call_at(self._rests_until_s, self._turn)
+            else:
+                loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._turn_is_due = False
+        began_ns = self._spent_ns()
+        ends_ns = began_ns + TURN_NS
+        try:
+            while self._turns and self._spent_ns() < ends_ns:
+                peer = self._turns.next()
+                self._turns.withdraw(peer)
+                self._serve(peer)
+        finally:
+            spent_s = (self._spent_ns() - began_ns) / 1e9
+            self._rests_until_s = asyncio.get_running_loop().time() + self._rest * spent_s
+            if self._turns:
+                self._want_turn()
+
+    def _serve(self, peer: Secured) -> None:
+        began_ns = self._spent_ns()
+        try:
+            peer.go_on_with_tls()
+        finally:
+            cost_ns = self._spent_ns() - began_ns
+            self.total_ns += cost_ns
+            self._turns.charge(peer, peer.host, cost_ns)
+
 
 # After a turn of handshakes, in lengths of this turn: they take at most a quarter of a core, about 250 handshakes a
 # second with RSA of 2,048 bits.
@@ -34,7 +99,7 @@ class TlsPort:
 
     def __init__(self, contexts: TlsContexts) -> None:
         self.contexts = contexts
-        self.handshakes = Handshakes(time.thread_time_ns, HANDSHAKES_REST)
+        self.handshakes = Handshakes(rest=HANDSHAKES_REST)
         self.buffer = bytearray(RECORD_BYTES)  # of whatever connection is read; emptied at once
         self._ready = asyncio.Event()
 
@@ -58,7 +123,7 @@ class TlsPort:
         """Until then connections wait in the kernel."""
         await self._ready.wait()
 
-    def under(self, make: Callable[[], Requests]) -> Callable[[], Secured]:
+    def under(self, make: Callable[[], HttpConnection]) -> Callable[[], Secured]:
         """A factory of protocols: TLS, and above it one that ``make`` makes."""
         return lambda: Secured(self, make())
 
@@ -66,7 +131,7 @@ class TlsPort:
 class Secured(asyncio.BufferedProtocol):
     """One connection: cipher text from and to the socket, plain text to and from the protocol above it."""
 
-    def __init__(self, port: TlsPort, above: Requests) -> None:
+    def __init__(self, port: TlsPort, above: HttpConnection) -> None:
         self._port = port
         self._above = above
         self._arrived = b""  # cipher text of a handshake that waits for its turn

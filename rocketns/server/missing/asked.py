@@ -27,7 +27,7 @@ FEW_WAIT = 512  # from then on one of each host
 FORGOTTEN_AFTER_MS = 3_600_000
 
 
-class Peer(NamedTuple):
+class TopicAsker(NamedTuple):
     """Who asked: an account as `addresses.host_of` has it, and the address as people read it, mostly ip:port."""
 
     host: str
@@ -36,11 +36,11 @@ class Peer(NamedTuple):
 
 Owner = str | int  # a host as text, or as one of the reactors' numbers
 # Topic, lookups, the peer that asked last, and the host that asked first.
-Counted = tuple[str, int, Peer | None, Owner]
+Counted = tuple[str, int, TopicAsker | None, Owner]
 
 
 @dataclass(slots=True)
-class Asked:
+class AskedTopic:
     """A topic without a route. ``last_ms`` and ``said_ms`` are monotonic; ``owner`` is the host that asked first.
 
     ``said_ms``: when the log said so last. ``nearest``: None until it was looked for. ``is_missing``: it has a route
@@ -70,7 +70,7 @@ class Asked:
         """These are the nearest names."""
         self.nearest = names
 
-    def note(self, lookups: int, peer: Peer | None, now: Now) -> None:
+    def note(self, lookups: int, peer: TopicAsker | None, now: Now) -> None:
         """Count lookups that found no route, the latest one of ``peer``."""
         if not self.is_missing:
             self.is_missing, self.since_epoch_ms, self.lookups, self.nearest = True, now.epoch_ms, 0, None
@@ -87,20 +87,20 @@ class Asked:
 @dataclass(slots=True)
 class _New:
     lookups: int
-    peer: Peer | None
+    peer: TopicAsker | None
 
 
 class AskedTopics:
     """Control only, but for `missing`, a number. Its topics are at most TOPICS_MAX."""
 
     def __init__(self) -> None:
-        self._topics: dict[str, Asked] = {}  # the one asked for longest ago first
+        self._topics: dict[str, AskedTopic] = {}  # the one asked for longest ago first
         self._owned: dict[Owner, dict[str, None]] = {}
         self._waiting: dict[Owner, dict[str, _New]] = {}
         self._waits = 0
         self.missing = 0
 
-    def note(self, topic: str, lookups: int, peer: Peer | None, owner: Owner, now: Now) -> None:
+    def note(self, topic: str, lookups: int, peer: TopicAsker | None, owner: Owner, now: Now) -> None:
         """Count lookups of a topic that found no route. A new topic waits for `take_new`. A few microseconds."""
         known = self._topics.pop(topic, None)
         if known is not None:
@@ -110,7 +110,7 @@ class AskedTopics:
         if len(topic) <= TOPIC_CHARACTERS_MAX:
             self._note_new(topic, lookups, peer, owner)
 
-    def _note_new(self, topic: str, lookups: int, peer: Peer | None, owner: Owner) -> None:
+    def _note_new(self, topic: str, lookups: int, peer: TopicAsker | None, owner: Owner) -> None:
         waiting = self._waiting.get(owner, {})
         new = waiting.get(topic)
         if new is not None:
@@ -146,11 +146,11 @@ class AskedTopics:
                 one.is_missing = False
         self.missing = sum(one.is_missing for one in self._topics.values())
 
-    def all_missing(self) -> Iterator[Asked]:
+    def all_missing(self) -> Iterator[AskedTopic]:
         """Those that have no route."""
         return (one for one in self._topics.values() if one.is_missing)
 
-    def is_held(self, one: Asked) -> bool:
+    def is_held(self, one: AskedTopic) -> bool:
         """Whether it is still in the table, and has no route."""
         return one.is_missing and self._topics.get(one.topic) is one
 
@@ -160,7 +160,7 @@ class AskedTopics:
             return
         if len(self._topics) >= TOPICS_MAX:
             self._make_room(owner)
-        one = self._topics[topic] = Asked(topic, owner, now.epoch_ms, now.epoch_ms, now.ms)
+        one = self._topics[topic] = AskedTopic(topic, owner, now.epoch_ms, now.epoch_ms, now.ms)
         one.note(new.lookups, new.peer, now)
         self._owned.setdefault(owner, {})[topic] = None
 

@@ -1,4 +1,4 @@
-"""Keeps the route slots, which the reactors read, equal to the tables."""
+"""Keeps the route slots, which reactors read, equal to the tables; and says whether reactors answer by themselves."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Callable
 from typing import NamedTuple, assert_never
 
 from rocketns._fast.access.networks import Networks
+from rocketns._fast.reactor.reactors import Reactors
 from rocketns._fast.routes.digests import bucket_digests, topic_count, topic_digest, topics_of_bucket
 from rocketns._fast.routes.routes import RouteSlots
+from rocketns.processor import client
+from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID
@@ -182,3 +185,27 @@ class SlotDigests:
 
     def __len__(self) -> int:
         return topic_count(self._slots)
+
+
+class LookupSwitch:
+    """The reactors read nothing but the route slots. While anything else affects the answers, control gives them."""
+
+    def __init__(self, context: NamesrvContext, reactors: Reactors) -> None:
+        self._context = context
+        self._reactors = reactors
+        self._is_on = False
+        self._may_be_on = True
+
+    def update(self, now: Now) -> None:
+        """Call this after every possible change of a property, and periodically: ``needWaitForService`` has an end."""
+        self._reactors.limit_idle(self._context.configuration.netty.idle_ms_max)
+        context = self._context
+        others = context.going_away or context.cluster_test or context.configuration.namesrv.order_message_enable
+        on = self._may_be_on and not others and client.is_ready(context, now)
+        if on is not self._is_on:
+            self._is_on = on
+            self._reactors.enable(on)
+
+    def turn_off(self) -> None:
+        """For good, at the next `update`."""
+        self._may_be_on = False

@@ -1,24 +1,29 @@
-"""What the compiled side of the reactors is given: limits and networks, from the configuration and a policy."""
+"""What the compiled side of the reactors is given, by the configuration and a policy: limits, networks, rates of hosts;
+and what it counted: lookups, and whom the rates refused.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rocketns._fast.access.networks import NetworkFlag, Networks
+from rocketns._fast.connections.hosts import HostTable
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.access.policy import Policy
-from rocketns.config import Configuration
+from rocketns.addresses import shown_account
+from rocketns.config import Configuration, Limits
 from rocketns.config.address_texts import Network, packed
 from rocketns.config.tls import TlsMode
 from rocketns.protocol import proxy
-from rocketns.protocol.codes import RELEASES, SerializeType
-from rocketns.server.requests.deferred_lookups import DEFERRED_S_MAX
-from rocketns.server.requests.inbox import waiting_bytes_max
+from rocketns.protocol.codes import RELEASES, SerializeType, language_name
+from rocketns.server.control.answering import DEFERRED_S_MAX
+from rocketns.server.control.inbox import waiting_bytes_max
 
 if TYPE_CHECKING:
-    from rocketns._fast.reactor.reactors import Limits
+    from rocketns._fast.reactor.reactors import ReactorLimits
 
 HANDSHAKE_MS_MAX = 10_000  # as Netty's SslHandler
 Flagged = tuple[bytes, int, int]  # as of `Networks`
@@ -37,7 +42,7 @@ def make_reactors(configuration: Configuration, slots: RouteSlots, tls_mode: Tls
     return reactors
 
 
-def limits_of(configuration: Configuration, tls_mode: TlsMode) -> Limits:
+def limits_of(configuration: Configuration, tls_mode: TlsMode) -> ReactorLimits:
     """The reactors' limits, from the configuration."""
     limits, netty = configuration.limits, configuration.netty
     totals = (limits.incoming_bytes_max, limits.outgoing_bytes_total_max)
@@ -75,3 +80,75 @@ def flagged_networks(policy: Policy, proxies: Iterable[Network]) -> list[Flagged
     flags = {True: looks_up, False: NetworkFlag.HAS_EVIDENCE}
     of_principals = [(*packed(network), flags[may_look_up]) for network, may_look_up in policy.networks()]
     return of_principals + [(*packed(network), NetworkFlag.HAS_EVIDENCE) for network in proxies]
+
+
+# Topic, client (with journalLookupClients), language, protocol version, lookups, and those that found no route.
+LookupCount = tuple[str | None, str | None, str | None, int | None, int, int]
+
+
+def drain_lookups(reactors: Reactors) -> tuple[list[LookupCount], LookupCount]:
+    """The lookups since the last call, and the sum of those that had no room in the counters."""
+    rows, lookups, misses = reactors.drain_lookups()
+    counts: list[LookupCount] = [
+        (topic, client, language_name(code), version, n, miss) for topic, client, code, version, n, miss in rows
+    ]
+    return counts, (None, None, None, None, lookups, misses)
+
+
+def drain_counts(reactors: Reactors, overflow: str) -> list[LookupCount]:
+    """The same as one list. The sum has ``overflow`` as topic and as client; it is there only if it counts lookups."""
+    rows, (*_, lookups, misses) = drain_lookups(reactors)
+    return [*rows, (overflow, overflow, None, None, lookups, misses)] if lookups else rows
+
+
+log = logging.getLogger("rocketns.rates")
+
+REPORT_INTERVAL_MS = 10_000
+# Lines of one report for each property. One more counts the other hosts.
+HOSTS_NAMED_MAX = 5
+
+
+class RateWatch:
+    """Control only."""
+
+    def __init__(self, limits: Limits, hosts: HostTable) -> None:
+        self._limits = limits
+        self._hosts = hosts
+        self._requests = 0  # refused up to the last report
+        self._connections = 0
+        self.apply()
+
+    def apply(self) -> None:
+        """The properties may have changed."""
+        self._hosts.limit(self._limits.host_requests_per_second, self._limits.host_connections_per_second)
+
+    def report(self) -> None:
+        """Log the hosts that were refused most since the last call. Call it every `REPORT_INTERVAL_MS`."""
+        requests = self._hosts.refused_requests - self._requests
+        connections = self._hosts.refused_connections - self._connections
+        if not requests and not connections:
+            return
+        self._requests += requests
+        self._connections += connections
+        rows = self._hosts.take_refused()
+        limits, asked = self._limits, {host: number for host, number, _ in rows if number}
+        opened = {host: number for host, _, number in rows if number}
+        _log_refused("request", "answered SYSTEM_BUSY", "hostRequestsPerSecond", limits.host_requests_per_second,
+                     requests, asked)  # fmt: skip
+        _log_refused("connection", "closed at once", "hostConnectionsPerSecond", limits.host_connections_per_second,
+                     connections, opened)  # fmt: skip
+
+
+def _log_refused(what: str, done: str, name: str, most: int, total: int, by_host: dict[str, int]) -> None:
+    if not total:
+        return
+    first = sorted(by_host, key=lambda host: (-by_host[host], host))[:HOSTS_NAMED_MAX]
+    for host in first:
+        log.warning("%ss of %s beyond rocketns.%s=%d: %d were %s in the last %d s. If they are wanted, raise the "
+                    "property in the configuration file and send SIGHUP",
+                    what, shown_account(host), name, most, by_host[host], done, REPORT_INTERVAL_MS // 1000,
+                    extra={"host": shown_account(host), "refused": by_host[host]})  # fmt: skip
+    others = total - sum(by_host[host] for host in first)
+    if others > 0:
+        log.warning("%ss of other hosts beyond rocketns.%s=%d: %d were %s in the last %d s",
+                    what, name, most, others, done, REPORT_INTERVAL_MS // 1000)  # fmt: skip

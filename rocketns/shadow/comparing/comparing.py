@@ -5,29 +5,25 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from hashlib import blake2b
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from rocketns.languages import N_
 from rocketns.protocol.codes import SerializeType
 from rocketns.shadow.comparing import even
-from rocketns.shadow.comparing.cases import ReadRequest, case_of
-from rocketns.shadow.comparing.even import Side, as_before_5_0, leave_out_machine, leave_out_release
+from rocketns.shadow.comparing.even import as_before_5_0, leave_out_machine, leave_out_release
 from rocketns.shadow.comparing.explaining import explained
 from rocketns.shadow.comparing.listed import listed
-from rocketns.shadow.frames import Parts, split
+from rocketns.shadow.frames import Parts, ReadRequest, split
 from rocketns.shadow.pairs import Difference, Outcome, Pair
 from rocketns.shadow.tree import UnreadableError
 
-# Entries of 200 bytes, and of up to 12 KB for pairs that differ.
-ALIKE_MAX = 50_000
-DIFFERING_MAX = 1_000
+# Bodies that are equal but for order, 200 bytes each.
+REMEMBERED_MAX = 50_000
 _VERSION = re.compile(rb'"version":-?\d+\}$')
 _BINARY_VERSION = slice(3, 5)
 _CODE_BYTES = len('{"code":1500')
 _TIME = b'"timestamp":'
 NO_FRAME = "an answer is no frame"
-
-Found = TypeVar("Found")
 
 HASH_BYTES = 16
 
@@ -45,11 +41,11 @@ EQUAL, ORDER = Finding(Outcome.EQUAL), Finding(Outcome.ORDER)
 
 
 class Comparing:
-    """Remembers what it found of two bodies. Its results do not depend on what it remembers."""
+    """Remembers which bodies are equal but for order. Its results do not depend on what it remembers."""
 
-    def __init__(self, alike_max: int = ALIKE_MAX, differing_max: int = DIFFERING_MAX) -> None:
-        self._alike: Cache[Finding] = Cache(alike_max)
-        self._differing: Cache[Finding] = Cache(differing_max)
+    def __init__(self, remembered_max: int = REMEMBERED_MAX) -> None:
+        self._remembered_max = remembered_max
+        self._remembered: OrderedDict[bytes, None] = OrderedDict()  # the one that was used least recently goes
 
     def compare(self, pair: Pair, request: ReadRequest | None = None) -> Finding:
         """EQUAL, ORDER, LISTED, DIFFERENT or MISSING. ``request``: the pair's, where it is decoded already."""
@@ -71,12 +67,17 @@ class Comparing:
             return ORDER
         if _TIME in one.body or _TIME in other.body:  # what differs depends on the time
             return _found(pair, request, upstream, own)
-        of = key(request.code.to_bytes(4, "big", signed=True), _code_of(one), one.body, other.body)
-        known = self._alike.get(of) or self._differing.get(of)
-        return known or self._remember(of, _found(pair, request, upstream, own))
-
-    def _remember(self, of: bytes, found: Finding) -> Finding:
-        return (self._alike if found.outcome is Outcome.ORDER else self._differing).put(of, found)
+        hashes = (blake2b(body, digest_size=HASH_BYTES).digest() for body in (one.body, other.body))
+        key = b"".join((request.code.to_bytes(4, "big", signed=True), _code_of(one), *hashes))
+        if key not in self._remembered:
+            found = _found(pair, request, upstream, own)
+            if found.outcome is not Outcome.ORDER:
+                return found
+            self._remembered[key] = None
+        self._remembered.move_to_end(key)
+        if len(self._remembered) > self._remembered_max:
+            self._remembered.popitem(last=False)
+        return ORDER
 
 
 def _plain(parts: Parts) -> bytes:
@@ -95,7 +96,7 @@ def _code_of(parts: Parts) -> bytes:
 def _one_missing(pair: Pair, request: ReadRequest) -> Finding:
     if pair.upstream is None and pair.own is None:
         return EQUAL
-    if found := listed(case_of(pair, request)):
+    if found := listed(pair, request):
         return Finding(Outcome.LISTED, found)
     note = N_("the upstream gave no answer") if pair.upstream is None else N_("rocketns gave no answer")
     return Finding(Outcome.MISSING, note=note)
@@ -104,47 +105,12 @@ def _one_missing(pair: Pair, request: ReadRequest) -> Finding:
 def _found(pair: Pair, request: ReadRequest, upstream: bytes, own: bytes) -> Finding:
     """By everything that the bytes say."""
     sides = [even.parts_of(upstream), even.parts_of(own)]
-    _make_even(pair, request, sides)
+    even.make_even(sides, pair.at_ms, no_opaque=request.has_no_opaque)
+    leave_out_release(sides)
+    leave_out_machine(request.code, sides)
     one, other = sides
     parts = {part: (one[part], other[part]) for part in one if one[part] != other[part]}
     if not parts:
         return ORDER
-    found = listed(case_of(pair._replace(own=own), request))
+    found = listed(pair._replace(own=own), request)
     return Finding(Outcome.LISTED if found else Outcome.DIFFERENT, found, "", explained(parts))
-
-
-def _make_even(pair: Pair, request: ReadRequest, sides: list[Side]) -> None:
-    even.make_even(sides, pair.at_ms, no_opaque=request.has_no_opaque)
-    leave_out_release(sides)
-    leave_out_machine(request.code, sides)
-
-
-def key(*parts: bytes) -> bytes:
-    """A key of two or more parts that nobody can make collide. All but the last two have a fixed length."""
-    *small, one, other = parts
-    return b"".join((*small, *(blake2b(body, digest_size=HASH_BYTES).digest() for body in (one, other))))
-
-
-class Cache(Generic[Found]):
-    """``most`` entries; the one that was used least recently goes."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._found: OrderedDict[bytes, Found] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    def get(self, of: bytes) -> Found | None:
-        """What is known, None for nothing."""
-        found = self._found.get(of)
-        if found is not None:
-            self._found.move_to_end(of)
-        return found
-
-    def put(self, of: bytes, found: Found) -> Found:
-        """Keep what was found, and return it."""
-        self._found[of] = found
-        if len(self._found) > self._most:
-            self._found.popitem(last=False)
-        return found

@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from rocketns.protocol.codes import RequestCode as Code
 from rocketns.protocol.codes import ResponseCode as Answer
-from rocketns.shadow.comparing.cases import Case
 from rocketns.shadow.comparing.even import EXCEPTION
+from rocketns.shadow.frames import ReadAnswer, ReadRequest
+from rocketns.shadow.pairs import Pair
 from rocketns.shadow.tree import sort_at, write
-
-Shows = Callable[[Case], bool]
 
 SETTINGS = (Code.UPDATE_NAMESRV_CONFIG,)
 KV = (Code.PUT_KV_CONFIG, Code.DELETE_KV_CONFIG)
@@ -36,6 +36,24 @@ _NOT_SEEN = "one pair does not show it: it needs what the brokers did before"
 _AT_A_START = "it shows when a process starts or stops, and not in an answer"
 _IN_A_FILE = "it shows in a file, and not in an answer"
 _NO_JOURNAL = "it shows after a restart with a journal, while brokers register again: such pairs do not count"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pair that differs. An answer is None where none came, or the connection was closed instead."""
+
+    asked: ReadRequest
+    java: ReadAnswer | None
+    own: ReadAnswer | None
+
+    def codes(self, java: int, own: int, *requests: Code) -> bool:
+        """Whether both answered one of these requests with such codes. Without requests: any."""
+        if self.java is None or self.own is None or (requests and self.asked.code not in requests):
+            return False
+        return (self.java.code, self.own.code) == (java, own)
+
+
+Shows = Callable[[Case], bool]
 
 
 def _says(case: Case, text: str) -> bool:
@@ -112,45 +130,34 @@ def _digests(case: Case) -> bool:
 # What Java keeps for ever, and rocketns does not: in answers to 106, and the static-topic mappings of a route.
 
 
-class WithoutLeftovers(NamedTuple):
-    """An answer to 106 without what Java keeps for ever, and the kinds of what was left out: ``null`` names in a
-    cluster, ``address`` that are empty, and every other ``group`` or name."""
-
-    text: str
-    kinds: frozenset[str]
-
-
-def _leftover(kind: str) -> Callable[[Case], bool]:
-    """Whether two answers to 106 differ only in what Java keeps, and something of this kind is among it."""
+def _leftover(kind: str) -> Shows:
+    """Whether two answers to 106 differ only in what Java keeps, and something of this kind is among it: ``null`` names
+    in a cluster, an ``address`` that is empty, every other ``group`` or name."""
 
     def shows(case: Case) -> bool:
         if case.java is None or case.own is None:
             return False
         if not case.codes(Answer.SUCCESS, Answer.SUCCESS, Code.GET_BROKER_CLUSTER_INFO):
             return False
-        java, own = _without_leftovers(case.java.tree), _without_leftovers(case.own.tree)
-        return java is not None and own is not None and java.text == own.text and kind in java.kinds - own.kinds
+        try:
+            (java, more), (own, fewer) = _without_leftovers(case.java.tree), _without_leftovers(case.own.tree)
+        except (AttributeError, KeyError, TypeError):  # no answer to 106
+            return False
+        return java == own and kind in more - fewer
 
     return shows
 
 
-def _without_leftovers(info: Any) -> WithoutLeftovers | None:
-    """None where it is no answer to 106."""
-    try:
-        return _kept(info[_GROUPS], info[_CLUSTERS])
-    except (AttributeError, KeyError, TypeError):
-        return None
-
-
-def _kept(groups: dict[str, Any], clusters: dict[str, Any]) -> WithoutLeftovers:
+def _without_leftovers(info: Any) -> tuple[str, set[str]]:
+    """An answer to 106 without what Java keeps for ever, and the kinds of what was left out."""
     kinds: set[str] = set()
-    full = {name: _with_addresses(group, kinds) for name, group in sorted(groups.items())}
+    full = {name: _with_addresses(group, kinds) for name, group in sorted(info[_GROUPS].items())}
     alive = {name: group for name, group in full.items() if group[_ADDRS]}
     if len(alive) < len(full):
         kinds.add("group")
-    members = {cluster: _members(cluster, names, alive, kinds) for cluster, names in sorted(clusters.items())}
-    rest: dict[str, Any] = {_GROUPS: alive, _CLUSTERS: {cluster: names for cluster, names in members.items() if names}}
-    return WithoutLeftovers(write(rest), frozenset(kinds))
+    members = {one: _members(one, names, alive, kinds) for one, names in sorted(info[_CLUSTERS].items())}
+    rest: dict[str, Any] = {_GROUPS: alive, _CLUSTERS: {one: names for one, names in members.items() if names}}
+    return write(rest), kinds
 
 
 def _with_addresses(group: dict[str, Any], kinds: set[str]) -> dict[str, Any]:
@@ -233,6 +240,7 @@ LISTED: dict[str, Shows | str] = {
 SEEN = {name: shows for name, shows in LISTED.items() if not isinstance(shows, str)}
 
 
-def listed(case: Case) -> str:
+def listed(pair: Pair, request: ReadRequest) -> str:
     """The id of the listed difference that a pair shows; empty for none."""
+    case = Case(request, *(None if answer is None else ReadAnswer(answer) for answer in (pair.upstream, pair.own)))
     return next((name for name, shows in SEEN.items() if shows(case)), "")

@@ -7,16 +7,35 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rocketns.access.classes import RIGHTS, Access, AccessRequest, Mode
-from rocketns.access.decision import WHY, Decision, Evidence, decide, known, why_not
+from rocketns.access.decision import WHY, Decision, Evidence, RefusalReason, decide, known, why_not
 from rocketns.access.policy import Policy
 from rocketns.access.principal import Principal
 from rocketns.access.signature import Signed
+from rocketns.addresses import literal, split
 from rocketns.protocol.codes import RequestCode
-from rocketns.tools.access.advice import Refusal, advice
 from rocketns.tools.access.question import Question
 from rocketns.tools.output import Report, TextTable
 
 OUTCOMES = {Mode.OFF: "allowed", Mode.OBSERVE: "would be refused", Mode.ENFORCE: "refused"}
+# Principals that are named as others who may.
+OTHERS_MAX = 3
+# What to change in a policy so that it allows a request.
+ADVICE = {
+    RefusalReason.NO_EVIDENCE:
+        'add {where} to networks of a principal that may "{access}", or let it sign{careful}{others}',
+    RefusalReason.UNKNOWN_KEY:
+        'give the secret of {key!r} in keys, and name {key!r} in keys of a principal that may "{access}"{others}',
+    RefusalReason.WRONG_SIGNATURE: "give the sender and this policy the same secret of {key!r}{others}",
+    RefusalReason.KEY_ALONE: 'add the access key {key!r} to keys of a principal that may "{access}"{others}',
+    RefusalReason.NO_CLASS: "nobody may send it; only the mode off for admin lets codes without a class through",
+    RefusalReason.NOT_GRANTED: 'add "{access}" to may of the principal {name}{careful}{others}',
+    RefusalReason.NAMESPACE: "add {namespace!r} to kv_namespaces of the principal {name}",
+    RefusalReason.BROKER_NAME: "add {strangers} to broker_names of the principal {name}",
+    RefusalReason.BROKER_ADDRESS: "{announced} the principal {name}",
+    RefusalReason.NOT_THE_PEER: "let the broker announce {peer}, or remove address_is_peer from the principal {name}",
+    RefusalReason.TAKEOVER: "add {brokers} to owns of the principal {name}",
+    RefusalReason.RATE: "raise requests_per_second of the principal {name}",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +83,27 @@ class Explanation:
         }  # fmt: skip
 
     def to_allow(self) -> str | None:
-        """What to change in the policy. None where it is allowed with every mode."""
-        reason = self.decision.reason
+        """What to change in the policy, in one sentence. None where it is allowed with every mode."""
+        reason, principal = self.decision.reason, self.decision.principal
         if reason is None:
             return None
-        return advice(Refusal(self.asked, self.evidence, reason, self.decision.principal, self.others))
+        asked, key, address = self.asked, self.evidence.key, self.evidence.address
+        if reason is RefusalReason.NO_EVIDENCE and key is not None:
+            reason = RefusalReason.KEY_ALONE
+        globs = None if principal is None else principal.broker_names
+        host = literal(split(asked.address or "")[0])
+        near = [f"{name}, missing: {'; '.join(lacks)}" for name, lacks in self.others[:OTHERS_MAX]]
+        return ADVICE[reason].format(
+            access=asked.access, key=key, namespace=asked.namespace, name="" if principal is None else principal.name,
+            where="its address" if address is None else f'"{address}"', peer=address or "its own address",
+            brokers=", ".join(map(repr, asked.brokers())),
+            strangers=", ".join(repr(one) for one in asked.brokers() if globs is None or not globs.match(one)),
+            announced="let the broker announce an IP address, or remove addresses from" if host is None
+            else f'add "{host}" to addresses of',
+            careful=" (careful: admin by a network alone is for every program there)"
+            if asked.access is Access.ADMIN and key is None else "",
+            others=f". Or let it be one of those who may: {' / '.join(near)}" if near else "",
+        )  # fmt: skip
 
     def report(self) -> Report:
         """For people."""

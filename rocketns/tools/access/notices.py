@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, collapse_addresses
 from itertools import islice
 from typing import Any
 
 from rocketns.access.classes import RIGHTS, Access, Mode
 from rocketns.access.policy import Policy
 from rocketns.access.principal import Globs, Network, Principal
-from rocketns.tools.access.networks import joined, plain
 from rocketns.tools.output import Report, TextTable
 
 SHADOWS_MAX = 20
@@ -152,28 +152,14 @@ def _is_equal(narrow: Principal, wide: Principal, name: str) -> bool:
     return mine.globs == others.globs if isinstance(mine, Globs) and isinstance(others, Globs) else bool(mine == others)
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The same for programs and for people."""
-
-    value: dict[str, Any]
-
-    def report(self) -> Report:
-        modes = [(name, mode) for name, mode in self.value["modes"].items()]
-        rows = [_row(one) for one in self.value["principals"]]
-        table = TextTable(("PRINCIPAL", "KNOWN BY", "MAY", "ONLY"), rows)
-        return [TextTable(("CLASS", "MODE"), modes), *([table] if rows else []),
-                *(f"notice: {one}" for one in self.value["notices"])]  # fmt: skip
-
-
-def summary(policy: Policy) -> Summary:
-    """Of a policy that can be used."""
-    return Summary({
-        "modes": {access.value: policy.mode_of(access).word for access in RIGHTS} | {"takeover": policy.takeover.word},
-        "principals": [_principal(one) for one in policy.principals],
-        "keys": sorted(policy.secrets),
-        "notices": notices(policy),
-    })  # fmt: skip
+def summary(policy: Policy) -> tuple[dict[str, Any], Report]:
+    """Of a policy that can be used: the same for programs and for people."""
+    modes = {access.value: policy.mode_of(access).word for access in RIGHTS} | {"takeover": policy.takeover.word}
+    principals, said = [_principal(one) for one in policy.principals], notices(policy)
+    table = TextTable(("PRINCIPAL", "KNOWN BY", "MAY", "ONLY"), [_row(one) for one in principals])
+    value = {"modes": modes, "principals": principals, "keys": sorted(policy.secrets), "notices": said}
+    return value, [TextTable(("CLASS", "MODE"), [*modes.items()]), *([table] if principals else []),
+                   *(f"notice: {one}" for one in said)]  # fmt: skip
 
 
 def _principal(one: Principal) -> dict[str, Any]:
@@ -204,3 +190,16 @@ def _few(values: Sequence[str] | bool) -> str:
         return "true"
     more = len(values) - SHOWN_IN_A_CELL_MAX
     return (", ".join(values[:SHOWN_IN_A_CELL_MAX]) or "none") + (f" and {more} more" if more > 0 else "")
+
+
+def joined(networks: Iterable[Network]) -> list[Network]:
+    """The same addresses in as few networks as possible, in order: all 256 of a /24 are that network."""
+    listed = list(networks)
+    fours = collapse_addresses(one for one in listed if isinstance(one, IPv4Network))
+    sixes = collapse_addresses(one for one in listed if isinstance(one, IPv6Network))
+    return [*fours, *sixes]
+
+
+def plain(network: Network) -> str:
+    """A network of one address as that address."""
+    return str(network.network_address if network.prefixlen == network.max_prefixlen else network)

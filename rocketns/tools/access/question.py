@@ -11,6 +11,7 @@ from rocketns.access.decision import Evidence, evidence_of
 from rocketns.access.policy import Policy
 from rocketns.access.signature import ACCESS_KEY, Signed, access_key_of, check
 from rocketns.addresses import Address, literal, split
+from rocketns.errors import RocketnsError
 from rocketns.processor.requests import request_of
 from rocketns.protocol.codes import V5_5_0, RequestCode
 from rocketns.protocol.command import RemotingCommand
@@ -19,7 +20,7 @@ BODY_BYTES_MAX = 64 * 1024 * 1024
 CODE_MAX = 2**31 - 1
 
 
-class QuestionError(Exception):
+class QuestionError(RocketnsError):
     """The words are no request; the message says why."""
 
 

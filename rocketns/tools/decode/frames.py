@@ -21,7 +21,7 @@ from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES, Allowance
 from rocketns.protocol.codes import RequestCode, SerializeType, language_name
 from rocketns.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE
 from rocketns.protocol.json import fastjson
-from rocketns.tools.decode.capture import Stream
+from rocketns.tools.decode.reading import Stream
 
 _ = texts("help")
 HEAD_BYTES = 8

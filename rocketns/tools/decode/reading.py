@@ -1,15 +1,23 @@
-"""What people have of a conversation: hex, base64, lists of decimal numbers, bytes, captures, the shadow's pairs."""
+"""What people have of a conversation: hex, base64, lists of decimal numbers, bytes, captures, the shadow's pairs.
+
+Of captures, pcap and pcapng, packets that are out of order are not put in order. Where bytes are missing a stream ends,
+and says how far it came.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import ipaddress
 import json
 import re
-from collections.abc import Callable
+import struct
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
+from rocketns.addresses import with_port
 from rocketns.errors import RocketnsError
-from rocketns.tools.decode.capture import PCAP_MAGICS, PCAPNG_MAGIC, Stream, streams
 
 BYTES_MAX = 256 * 1024 * 1024
 FORMAT = "rocketns-frames"  # see `rocketns.shadow.recording`
@@ -21,14 +29,72 @@ _HEX = re.compile(rf"(?:(?:0x|\\x)?{_BYTE}[\s,:;]*)+")
 _HEX_MARK = re.compile(r"0x|\\x|[\s,:;]+")
 _DECIMAL = re.compile(r"[\[({]?\s*-?[0-9]{1,3}(?:[\s,;]+-?[0-9]{1,3})*\s*[\])}]?")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_\s-]+={0,2}\s*")
+STREAMS_MAX = 10_000
+STREAM_BYTES_MAX = 64 * 1024 * 1024
+PCAP_MAGICS = {b"\xa1\xb2\xc3\xd4": (">", 6), b"\xd4\xc3\xb2\xa1": ("<", 6),
+               b"\xa1\xb2\x3c\x4d": (">", 9), b"\x4d\x3c\xb2\xa1": ("<", 9)}  # fmt: skip
+PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
+_SECTION, _INTERFACE, _SIMPLE, _PACKET = 0x0A0D0D0A, 1, 3, 6
+_LITTLE = b"\x4d\x3c\x2b\x1a"
+_IF_TSRESOL = 9
+_IPV4, _IPV6, _VLANS = 0x0800, 0x86DD, (0x8100, 0x88A8)
+_TCP = 6
+_SYN = 2
+# Bytes before the EtherType, by link type: Ethernet, Linux "any" of both versions.
+_ETHER_TYPE_AT = {1: 12, 113: 14, 276: 0}
+_ETHER_END = {1: 14, 113: 16, 276: 20}
+_NO_LINK = (12, 14, 101, 228, 229)  # raw IP
+_LOOPBACK = (0, 108)  # BSD: four bytes
 
 
 class FormError(RocketnsError):
     """The text is in no form that is read, or not in the one that was named."""
 
 
+@dataclass(slots=True)
+class Stream:
+    """What one side of a connection sent; both sides have one ``conversation``.
+
+    ``times``: epoch seconds of packets, ``starts`` where each begins. ``gap``: why it ends before its last
+    packet; empty: it does not.
+    """
+
+    source: str = ""
+    target: str = ""
+    data: bytearray = field(default_factory=bytearray)
+    conversation: str = ""
+    starts: list[int] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    gap: str = ""
+    next_seq: int | None = None
+
+    def time_at(self, offset: int) -> float | None:
+        """When the byte at this place was captured."""
+        found = bisect_right(self.starts, offset) - 1
+        return self.times[found] if found >= 0 else None
+
+    def add(self, seq: int, data: bytes, at_s: float) -> None:
+        """A segment. One that came before is left out."""
+        if self.next_seq is None:
+            self.next_seq = seq
+        ahead = (seq - self.next_seq + (1 << 31)) % (1 << 32) - (1 << 31)
+        if self.gap or -ahead >= len(data):
+            return
+        if ahead > 0:
+            self.gap = f"{ahead} bytes are missing: a packet was lost, cut, or is out of order"
+            return
+        if len(self.data) >= STREAM_BYTES_MAX:
+            self.gap = f"only the first {STREAM_BYTES_MAX} bytes are read"
+            return
+        new = data[-ahead:]
+        self.starts.append(len(self.data))
+        self.times.append(at_s)
+        self.data += new
+        self.next_seq = (self.next_seq + len(new)) % (1 << 32)
+
+
 def read(data: bytes, form: str = "") -> list[Stream]:
-    """The streams of a file. ``form`` is one of FORMS; by default it is told by the bytes. FormError, CaptureError."""
+    """The streams of a file. ``form`` is one of FORMS; by default it is told by the bytes. FormError."""
     if len(data) > BYTES_MAX:
         raise FormError(f"more than {BYTES_MAX} bytes")
     name = form or _told(data)
@@ -109,3 +175,114 @@ def _pairs(data: bytes) -> list[Stream]:
             for (source, target), frame in zip(ends, frames, strict=True) if frame
         ]  # fmt: skip
     return found
+
+
+def streams(data: bytes) -> list[Stream]:
+    """The streams of all connections, in the order of their first packets. FormError."""
+    found: dict[tuple[str, str], Stream] = {}
+    ended: list[Stream] = []
+    packets = _pcapng(data) if data.startswith(PCAPNG_MAGIC) else _pcap(data)
+    for link, at_s, packet in packets:
+        segment = _segment(link, packet)
+        if segment is None:
+            continue
+        source, target, seq, flags, payload = segment
+        stream = found.get((source, target))
+        is_new = bool(flags & _SYN)  # of the same ports, too
+        if stream is None or is_new:
+            if len(found) + len(ended) >= STREAMS_MAX:
+                raise FormError(f"more than {STREAMS_MAX} streams")
+            ended += [] if stream is None else [stream]
+            stream = found[source, target] = Stream(source, target, conversation=" ".join(sorted((source, target))))
+            stream.next_seq = (seq + 1) % (1 << 32) if is_new else None
+        if payload:
+            stream.add((seq + is_new) % (1 << 32), payload, at_s)
+    return [stream for stream in (*ended, *found.values()) if stream.data]
+
+
+def _pcap(data: bytes) -> Iterator[tuple[int, float, bytes]]:
+    order, digits = PCAP_MAGICS[data[:4]]
+    if len(data) < 24:
+        raise FormError("the file ends within its head")
+    (link,) = struct.unpack_from(f"{order}I", data, 20)
+    at = 24
+    while at + 16 <= len(data):
+        seconds, part, size, _whole = struct.unpack_from(f"{order}IIII", data, at)
+        if at + 16 + size > len(data):
+            return  # it was still being written
+        yield link & 0xFFFF, seconds + part / 10**digits, data[at + 16 : at + 16 + size]
+        at += 16 + size
+
+
+def _pcapng(data: bytes) -> Iterator[tuple[int, float, bytes]]:
+    order, at = "<", 0
+    links: list[tuple[int, float]] = []  # link type, seconds of a unit of time
+    while at + 12 <= len(data):
+        if data[at : at + 4] == PCAPNG_MAGIC:
+            order, links = "<" if data[at + 8 : at + 12] == _LITTLE else ">", []
+        kind, size = struct.unpack_from(f"{order}II", data, at)
+        if size < 12 or at + size > len(data):
+            return
+        body = data[at + 8 : at + size - 4]
+        if kind == _INTERFACE and len(body) >= 8:
+            links.append((struct.unpack_from(f"{order}H", body)[0], _resolution(body[8:], order)))
+        elif kind == _PACKET and len(body) >= 20:
+            interface, high, low, kept = struct.unpack_from(f"{order}IIII", body)
+            if interface < len(links):
+                link, unit_s = links[interface]
+                yield link, (high << 32 | low) * unit_s, body[20 : 20 + kept]
+        elif kind == _SIMPLE and links:
+            yield links[0][0], 0.0, body[4:]
+        at += size
+
+
+def _resolution(options: bytes, order: str) -> float:
+    at = 0
+    while at + 4 <= len(options):
+        code, size = struct.unpack_from(f"{order}HH", options, at)
+        if code == _IF_TSRESOL and size and at + 4 < len(options):
+            value = options[at + 4]
+            return float(2 ** -(value & 0x7F) if value & 0x80 else 10.0**-value)
+        at += 4 + (size + 3) // 4 * 4
+    return 1e-6
+
+
+def _segment(link: int, packet: bytes) -> tuple[str, str, int, int, bytes] | None:
+    """Source, target, sequence number, flags and payload of a TCP packet. None for any other."""
+    try:
+        packet = _without_link(link, packet)
+        if not packet:
+            return None
+        version = packet[0] >> 4
+        if version == 4:
+            if packet[9] != _TCP or int.from_bytes(packet[6:8], "big") & 0x1FFF:
+                return None
+            start, end = 4 * (packet[0] & 15), int.from_bytes(packet[2:4], "big") or len(packet)
+            hosts = packet[12:16], packet[16:20]
+        elif version == 6:
+            if packet[6] != _TCP:
+                return None
+            start, end = 40, 40 + int.from_bytes(packet[4:6], "big")
+            hosts = packet[8:24], packet[24:40]
+        else:
+            return None
+        source, target, seq = struct.unpack_from(">HHI", packet, start)
+        offset, flags = 4 * (packet[start + 12] >> 4), packet[start + 13]
+        first, second = (str(ipaddress.ip_address(host)) for host in hosts)
+        return with_port(first, source), with_port(second, target), seq, flags, packet[start + offset : end]
+    except (IndexError, struct.error, ValueError):
+        return None
+
+
+def _without_link(link: int, packet: bytes) -> bytes:
+    if link in _NO_LINK:
+        return packet
+    if link in _LOOPBACK:
+        return packet[4:]
+    if link not in _ETHER_END:
+        raise FormError(f"packets of link type {link} are not read")
+    kind_at, start = _ETHER_TYPE_AT[link], _ETHER_END[link]
+    kind = int.from_bytes(packet[kind_at : kind_at + 2], "big")
+    while kind in _VLANS:
+        kind, start = int.from_bytes(packet[start + 2 : start + 4], "big"), start + 4
+    return packet[start:] if kind in (_IPV4, _IPV6) else b""

@@ -17,8 +17,7 @@ from rocketns.config.properties import is_secret
 from rocketns.languages import texts
 from rocketns.logtext import escape
 from rocketns.protocol.codes import version_name
-from rocketns.tools.decode.frames import Body, Frame, body_of, frames
-from rocketns.tools.decode.names import request_text, response_text
+from rocketns.tools.decode.frames import Frame, body_of, frames
 from rocketns.tools.decode.reading import BYTES_MAX, read
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, print_json, print_text
 
@@ -45,6 +44,90 @@ topicFilterType topicList topicName topicQueueMappingByBroker topicQueueMappingD
 topicSynFlag topicSysFlag topics version writeQueueNums zoneName
 """
 _WORDS = frozenset(_OF_ROCKETMQ.split())
+
+
+def _table(text: str) -> dict[int, str]:
+    words = text.split()
+    return dict(zip(map(int, words[::2]), words[1::2], strict=True))
+
+
+REQUESTS = _table("""
+10 SEND_MESSAGE 11 PULL_MESSAGE 12 QUERY_MESSAGE 13 QUERY_BROKER_OFFSET 14 QUERY_CONSUMER_OFFSET 15
+UPDATE_CONSUMER_OFFSET 17 UPDATE_AND_CREATE_TOPIC 18 UPDATE_AND_CREATE_TOPIC_LIST 21 GET_ALL_TOPIC_CONFIG 22
+GET_TOPIC_CONFIG_LIST 23 GET_TOPIC_NAME_LIST 25 UPDATE_BROKER_CONFIG 26 GET_BROKER_CONFIG 27 TRIGGER_DELETE_FILES 28
+GET_BROKER_RUNTIME_INFO 29 SEARCH_OFFSET_BY_TIMESTAMP 30 GET_MAX_OFFSET 31 GET_MIN_OFFSET 32
+GET_EARLIEST_MSG_STORETIME 33 VIEW_MESSAGE_BY_ID 34 HEART_BEAT 35 UNREGISTER_CLIENT 36 CONSUMER_SEND_MSG_BACK 37
+END_TRANSACTION 38 GET_CONSUMER_LIST_BY_GROUP 39 CHECK_TRANSACTION_STATE 40 NOTIFY_CONSUMER_IDS_CHANGED 41
+LOCK_BATCH_MQ 42 UNLOCK_BATCH_MQ 43 GET_ALL_CONSUMER_OFFSET 45 GET_ALL_DELAY_OFFSET 46 CHECK_CLIENT_CONFIG 47
+GET_CLIENT_CONFIG 50 UPDATE_AND_CREATE_ACL_CONFIG 51 DELETE_ACL_CONFIG 52 GET_BROKER_CLUSTER_ACL_INFO 53
+UPDATE_GLOBAL_WHITE_ADDRS_CONFIG 54 GET_BROKER_CLUSTER_ACL_CONFIG 60 GET_TIMER_CHECK_POINT 61 GET_TIMER_METRICS 100
+PUT_KV_CONFIG 101 GET_KV_CONFIG 102 DELETE_KV_CONFIG 103 REGISTER_BROKER 104 UNREGISTER_BROKER 105
+GET_ROUTEINFO_BY_TOPIC 106 GET_BROKER_CLUSTER_INFO 200 UPDATE_AND_CREATE_SUBSCRIPTIONGROUP 201
+GET_ALL_SUBSCRIPTIONGROUP_CONFIG 202 GET_TOPIC_STATS_INFO 203 GET_CONSUMER_CONNECTION_LIST 204
+GET_PRODUCER_CONNECTION_LIST 205 WIPE_WRITE_PERM_OF_BROKER 206 GET_ALL_TOPIC_LIST_FROM_NAMESERVER 207
+DELETE_SUBSCRIPTIONGROUP 208 GET_CONSUME_STATS 209 SUSPEND_CONSUMER 210 RESUME_CONSUMER 211
+RESET_CONSUMER_OFFSET_IN_CONSUMER 212 RESET_CONSUMER_OFFSET_IN_BROKER 213 ADJUST_CONSUMER_THREAD_POOL 214
+WHO_CONSUME_THE_MESSAGE 215 DELETE_TOPIC_IN_BROKER 216 DELETE_TOPIC_IN_NAMESRV 217 REGISTER_TOPIC_IN_NAMESRV 219
+GET_KVLIST_BY_NAMESPACE 220 RESET_CONSUMER_CLIENT_OFFSET 221 GET_CONSUMER_STATUS_FROM_CLIENT 222
+INVOKE_BROKER_TO_RESET_OFFSET 223 INVOKE_BROKER_TO_GET_CONSUMER_STATUS 224 GET_TOPICS_BY_CLUSTER 225
+UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST 300 QUERY_TOPIC_CONSUME_BY_WHO 301 REGISTER_FILTER_SERVER 302
+REGISTER_MESSAGE_FILTER_CLASS 303 QUERY_CONSUME_TIME_SPAN 304 GET_SYSTEM_TOPIC_LIST_FROM_NS 305
+GET_SYSTEM_TOPIC_LIST_FROM_BROKER 306 CLEAN_EXPIRED_CONSUMEQUEUE 307 GET_CONSUMER_RUNNING_INFO 308
+QUERY_CORRECTION_OFFSET 309 CONSUME_MESSAGE_DIRECTLY 310 SEND_MESSAGE_V2 311 GET_UNIT_TOPIC_LIST 312
+GET_HAS_UNIT_SUB_TOPIC_LIST 313 GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST 314 CLONE_GROUP_OFFSET 315 VIEW_BROKER_STATS_DATA
+316 CLEAN_UNUSED_TOPIC 317 GET_BROKER_CONSUME_STATS 318 UPDATE_NAMESRV_CONFIG 319 GET_NAMESRV_CONFIG 320
+SEND_BATCH_MESSAGE 321 QUERY_CONSUME_QUEUE 322 QUERY_DATA_VERSION 323 RESUME_CHECK_HALF_MESSAGE 324
+SEND_REPLY_MESSAGE 325 SEND_REPLY_MESSAGE_V2 326 PUSH_REPLY_MESSAGE_TO_CLIENT 327 ADD_WRITE_PERM_OF_BROKER 328
+GET_ALL_PRODUCER_INFO 329 DELETE_EXPIRED_COMMITLOG 343 QUERY_TOPICS_BY_CONSUMER 345 QUERY_SUBSCRIPTION_BY_CONSUMER
+351 GET_TOPIC_CONFIG 352 GET_SUBSCRIPTIONGROUP_CONFIG 353 UPDATE_AND_GET_GROUP_FORBIDDEN 354
+CHECK_ROCKSDB_CQ_WRITE_PROGRESS 355 EXPORT_ROCKSDB_CONFIG_TO_JSON 361 LITE_PULL_MESSAGE 370 RECALL_MESSAGE 400
+QUERY_ASSIGNMENT 401 SET_MESSAGE_REQUEST_MODE 402 GET_ALL_MESSAGE_REQUEST_MODE 513 UPDATE_AND_CREATE_STATIC_TOPIC
+901 GET_BROKER_MEMBER_GROUP 902 ADD_BROKER 903 REMOVE_BROKER 904 BROKER_HEARTBEAT 905 NOTIFY_MIN_BROKER_ID_CHANGE
+906 EXCHANGE_BROKER_HA_INFO 907 GET_BROKER_HA_STATUS 908 RESET_MASTER_FLUSH_OFFSET 1001
+CONTROLLER_ALTER_SYNC_STATE_SET 1002 CONTROLLER_ELECT_MASTER 1003 CONTROLLER_REGISTER_BROKER 1004
+CONTROLLER_GET_REPLICA_INFO 1005 CONTROLLER_GET_METADATA_INFO 1006 CONTROLLER_GET_SYNC_STATE_DATA 1007
+GET_BROKER_EPOCH_CACHE 1008 NOTIFY_BROKER_ROLE_CHANGED 1009 UPDATE_CONTROLLER_CONFIG 1010 GET_CONTROLLER_CONFIG 1011
+CLEAN_BROKER_DATA 1012 CONTROLLER_GET_NEXT_BROKER_ID 1013 CONTROLLER_APPLY_BROKER_ID 2001
+UPDATE_COLD_DATA_FLOW_CTR_CONFIG 2002 REMOVE_COLD_DATA_FLOW_CTR_CONFIG 2003 GET_COLD_DATA_FLOW_CTR_INFO 2004
+SET_COMMITLOG_READ_MODE 3001 AUTH_CREATE_USER 3002 AUTH_UPDATE_USER 3003 AUTH_DELETE_USER 3004 AUTH_GET_USER 3005
+AUTH_LIST_USER 3006 AUTH_CREATE_ACL 3007 AUTH_UPDATE_ACL 3008 AUTH_DELETE_ACL 3009 AUTH_GET_ACL 3010 AUTH_LIST_ACL
+5001 SWITCH_TIMER_ENGINE 5002 DELETE_TOPIC_IN_BROKER_LIST 5003 DELETE_SUBSCRIPTION_GROUP_LIST 21070
+GET_ROUTE_DIGESTS 200050 POP_MESSAGE 200051 ACK_MESSAGE 200052 PEEK_MESSAGE 200053 CHANGE_MESSAGE_INVISIBLETIME
+200054 NOTIFICATION 200055 POLLING_INFO 200056 POP_ROLLBACK 200070 POP_LITE_MESSAGE 200071 LITE_SUBSCRIPTION_CTL
+200072 ACK_LITE_MESSAGE 200073 NOTIFY_UNSUBSCRIBE_LITE 200074 GET_BROKER_LITE_INFO 200075 GET_PARENT_TOPIC_INFO
+200076 GET_LITE_TOPIC_INFO 200077 GET_LITE_CLIENT_INFO 200078 GET_LITE_GROUP_INFO 200079 TRIGGER_LITE_DISPATCH
+200151 BATCH_ACK_MESSAGE
+""")
+RESPONSES = _table("""
+-1006 RPC_TIME_OUT -1004 RPC_SEND_TO_CHANNEL_FAILED -1002 RPC_ADDR_IS_NULL -1000 RPC_UNKNOWN 0 SUCCESS 1
+SYSTEM_ERROR 2 SYSTEM_BUSY 3 REQUEST_CODE_NOT_SUPPORTED 4 TRANSACTION_FAILED 10 FLUSH_DISK_TIMEOUT 11
+SLAVE_NOT_AVAILABLE 12 FLUSH_SLAVE_TIMEOUT 13 MESSAGE_ILLEGAL 14 SERVICE_NOT_AVAILABLE 15 VERSION_NOT_SUPPORTED 16
+NO_PERMISSION 17 TOPIC_NOT_EXIST 18 TOPIC_EXIST_ALREADY 19 PULL_NOT_FOUND 20 PULL_RETRY_IMMEDIATELY 21
+PULL_OFFSET_MOVED 22 QUERY_NOT_FOUND 23 SUBSCRIPTION_PARSE_FAILED 24 SUBSCRIPTION_NOT_EXIST 25
+SUBSCRIPTION_NOT_LATEST 26 SUBSCRIPTION_GROUP_NOT_EXIST 27 FILTER_DATA_NOT_EXIST 28 FILTER_DATA_NOT_LATEST 29
+INVALID_PARAMETER 200 TRANSACTION_SHOULD_COMMIT 201 TRANSACTION_SHOULD_ROLLBACK 202 TRANSACTION_STATE_UNKNOW 203
+TRANSACTION_STATE_GROUP_WRONG 204 NO_BUYER_ID 205 NOT_IN_CURRENT_UNIT 206 CONSUMER_NOT_ONLINE 207
+CONSUME_MSG_TIMEOUT 208 NO_MESSAGE 209 POLLING_FULL 210 POLLING_TIMEOUT 211 BROKER_NOT_EXIST 212
+BROKER_DISPATCH_NOT_COMPLETE 213 BROADCAST_CONSUMPTION 215 FLOW_CONTROL 501 NOT_LEADER_FOR_QUEUE 604
+ILLEGAL_OPERATION 1500 GO_AWAY 2000 CONTROLLER_FENCED_MASTER_EPOCH 2001 CONTROLLER_FENCED_SYNC_STATE_SET_EPOCH 2002
+CONTROLLER_INVALID_MASTER 2003 CONTROLLER_INVALID_REPLICAS 2004 CONTROLLER_MASTER_NOT_AVAILABLE 2005
+CONTROLLER_INVALID_REQUEST 2006 CONTROLLER_BROKER_NOT_ALIVE 2007 CONTROLLER_NOT_LEADER 2008
+CONTROLLER_BROKER_METADATA_NOT_EXIST 2009 CONTROLLER_INVALID_CLEAN_BROKER_METADATA 2010
+CONTROLLER_BROKER_NEED_TO_BE_REGISTERED 2011 CONTROLLER_MASTER_STILL_EXIST 2012 CONTROLLER_ELECT_MASTER_FAILED 2013
+CONTROLLER_ALTER_SYNC_STATE_SET_FAILED 2014 CONTROLLER_BROKER_ID_INVALID 2015 CONTROLLER_JRAFT_INTERNAL_ERROR 2016
+CONTROLLER_BROKER_LIVE_INFO_NOT_EXISTS 2017 LMQ_QUOTA_EXCEEDED 2018 LITE_SUBSCRIPTION_QUOTA_EXCEEDED 3001
+USER_NOT_EXIST 3002 POLICY_NOT_EXIST
+""")
+
+
+def request_text(code: int) -> str:
+    """``GET_ROUTEINFO_BY_TOPIC (105)``."""
+    return f"{REQUESTS.get(code, '?')} ({code})"
+
+
+def response_text(code: int) -> str:
+    """``TOPIC_NOT_EXIST (17)``."""
+    return f"{RESPONSES.get(code, '?')} ({code})"
 
 
 class Names:
@@ -101,92 +184,58 @@ class Names:
 
 def lines(found: list[Frame], names: Names) -> Iterator[str]:
     """For people. Texts of peers are escaped."""
-    for frame in found:
-        yield from _lines(frame, names)
+    for value in as_json(found, names):
+        yield from map(escape, _lines(value))
         yield ""
     faults = sum(len(frame.faults) for frame in found)
     whole = sum(bool(frame.header) for frame in found)
     yield _("frames: %(frames)d, faults: %(faults)d") % {"frames": whole, "faults": faults}
 
 
-def _lines(frame: Frame, names: Names) -> Iterator[str]:
-    place = _("frame %(number)d, byte %(at)d, %(size)d bytes") % {
-        "number": frame.number, "at": frame.at, "size": frame.size}  # fmt: skip
-    ends = f"{names.peer(frame.stream.source)} > {names.peer(frame.stream.target)}" if frame.stream.source else ""
-    yield escape("  ".join(part for part in (place, _moment(frame), ends) if part))
-    if frame.header:
-        yield escape("  " + _said(frame))
-        remark = frame.header.get("remark")
-        if remark:
-            yield escape("    " + _("remark: %(text)s") % {"text": names.free_text(str(remark))})
-        for name, value in frame.fields.items():
-            shown = HIDDEN if _is_password(frame, name) else names.field(name, value)
-            yield escape(f"    {name}: {_flat(shown)}")
-        yield from _body_lines(frame, names)
-    for at, fault in frame.faults:
-        yield escape("  ! " + _("byte %(at)d: %(fault)s") % {"at": at, "fault": fault})
+def _lines(one: dict[str, Any]) -> Iterator[str]:
+    place = _("frame %(number)d, byte %(at)d, %(size)d bytes") % (one | {"size": one["bytes"]})
+    ends = f"{one['source']} > {one['target']}" if one["source"] else ""
+    yield "  ".join(part for part in (place, one["time"], ends) if part)
+    if one["kind"]:
+        yield "  " + _said(one)
+        if one["remark"]:
+            yield "    " + _("remark: %(text)s") % {"text": one["remark"]}
+        for name, value in one["fields"].items():
+            yield f"    {name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        yield from _body_lines(one["body"])
+    for fault in one["faults"]:
+        yield "  ! " + _("byte %(at)d: %(fault)s") % fault
 
 
-def _is_password(frame: Frame, name: str) -> bool:
-    return name == "value" and is_secret(str(frame.fields.get("key", "")))
-
-
-def _said(frame: Frame) -> str:
-    words = {"opaque": frame.header.get("opaque"), "language": frame.header.get("language"), "form": frame.form}
-    version = frame.header.get("version")
-    words["version"] = version_name(version) if isinstance(version, int) else "?"
-    if not frame.is_response:
-        kind = _("one-way request %(code)s") if frame.is_oneway else _("request %(code)s")
-        head = kind % {"code": request_text(frame.code)}
-    elif frame.answers is None:
-        head = _("response %(code)s") % {"code": response_text(frame.code)}
+def _said(one: dict[str, Any]) -> str:
+    code, request, version = one["code"], one["answersCode"], one["header"].get("version")
+    if one["kind"] == "request":
+        head = (_("one-way request %(code)s") if one["oneway"] else _("request %(code)s")) % {"code": code}
+    elif request is None:
+        head = _("response %(code)s") % {"code": code}
     else:
         head = _("response %(code)s to frame %(number)d, %(request)s") % {
-            "code": response_text(frame.code), "number": frame.answers.number,
-            "request": request_text(frame.answers.code)}  # fmt: skip
-    return head + ", " + _("opaque %(opaque)s, %(language)s %(version)s, header %(form)s") % words
+            "code": code, "number": one["answers"], "request": request}  # fmt: skip
+    return head + ", " + _("opaque %(opaque)s, %(language)s %(version)s, header %(form)s") % {
+        "opaque": one["header"].get("opaque"), "language": one["header"].get("language"), "form": one["form"],
+        "version": version_name(version) if isinstance(version, int) else "?",
+    }  # fmt: skip
 
 
-def _moment(frame: Frame) -> str:
-    at_s = frame.stream.time_at(frame.at)
-    return "" if not at_s else datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M:%S.%fZ")
-
-
-def _body_lines(frame: Frame, names: Names) -> Iterator[str]:
-    body = body_of(frame)
-    if body.kind == "none":
+def _body_lines(body: dict[str, Any]) -> Iterator[str]:
+    if body["kind"] == "none":
         return
-    size = _("body: %(kind)s, %(n)d bytes") % {"kind": body.kind, "n": len(frame.body)}
-    if body.inflated is not None:
-        size += ", " + _("%(n)d when inflated") % {"n": body.inflated}
+    size = _("body: %(kind)s, %(n)d bytes") % {"kind": body["kind"], "n": body["bytes"]}
+    if body["inflated"] is not None:
+        size += ", " + _("%(n)d when inflated") % {"n": body["inflated"]}
     yield "    " + size
-    text = _body_text(body, names)
-    for line in text[:BODY_CHARACTERS_MAX].splitlines():
-        yield "      " + escape(line)
-    if len(text) > BODY_CHARACTERS_MAX:
-        yield "      " + _("… and %(n)d characters more: --json has them") % {"n": len(text) - BODY_CHARACTERS_MAX}
-
-
-def _body_text(body: Body, names: Names) -> str:
-    if body.kind == "bytes":
-        return body.value[:BYTES_SHOWN].hex(" ") if names.is_shown else HIDDEN
-    value = body_value(body, names)
-    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-
-
-def body_value(body: Body, names: Names) -> Any:
-    """A body for JSON: bytes as hex."""
-    match body.kind:
-        case "text":
-            return names.free_text(body.value)
-        case "bytes":
-            return body.value.hex() if names.is_shown else HIDDEN
-        case _:
-            return names.value(body.value)
-
-
-def _flat(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    value = body["value"]
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    most = 2 * BYTES_SHOWN if body["kind"] == "bytes" else BODY_CHARACTERS_MAX
+    for line in text[:most].splitlines():
+        yield "      " + line
+    if len(text) > most:
+        yield "      " + _("… and %(n)d characters more: --json has them") % {"n": len(text) - most}
 
 
 def as_json(found: list[Frame], names: Names) -> list[dict[str, Any]]:
@@ -195,26 +244,33 @@ def as_json(found: list[Frame], names: Names) -> list[dict[str, Any]]:
 
 
 def _frame_json(frame: Frame, names: Names) -> dict[str, Any]:
-    body = body_of(frame)
-    header = {name: value for name, value in frame.header.items() if name not in ("extFields", "remark")}
-    fields = {name: HIDDEN if _is_password(frame, name) else names.field(name, value)
-              for name, value in frame.fields.items()}  # fmt: skip
-    remark = frame.header.get("remark")
-    name = None if not frame.header else (response_text if frame.is_response else request_text)(frame.code)
+    body, at_s, remark = body_of(frame), frame.stream.time_at(frame.at), frame.header.get("remark")
+    is_password = is_secret(str(frame.fields.get("key", "")))  # the value of a KV item
+    value = body.value
+    if body.kind == "bytes":
+        value = value.hex() if names.is_shown else HIDDEN
+    elif body.kind != "none":
+        value = names.free_text(value) if body.kind == "text" else names.value(value)
     return {
-        "number": frame.number, "at": frame.at, "bytes": frame.size, "time": _moment(frame) or None,
+        "number": frame.number, "at": frame.at, "bytes": frame.size,
+        "time": datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M:%S.%fZ") if at_s else None,
         "source": names.peer(frame.stream.source) or None, "target": names.peer(frame.stream.target) or None,
-        "kind": None if not frame.header else "response" if frame.is_response else "request", "code": name,
-        "answers": None if frame.answers is None else frame.answers.number, "header": header,
-        "remark": None if remark is None else names.free_text(str(remark)), "fields": fields,
-        "body": {"kind": body.kind, "bytes": len(frame.body), "inflated": body.inflated,
-                 "value": body_value(body, names)},
+        "kind": None if not frame.header else "response" if frame.is_response else "request",
+        "oneway": frame.is_oneway, "form": frame.form,
+        "code": None if not frame.header else (response_text if frame.is_response else request_text)(frame.code),
+        "answers": None if frame.answers is None else frame.answers.number,
+        "answersCode": None if frame.answers is None else request_text(frame.answers.code),
+        "header": {name: one for name, one in frame.header.items() if name not in ("extFields", "remark")},
+        "remark": None if remark is None else names.free_text(str(remark)),
+        "fields": {name: HIDDEN if is_password and name == "value" else names.field(name, one)
+                   for name, one in frame.fields.items()},
+        "body": {"kind": body.kind, "bytes": len(frame.body), "inflated": body.inflated, "value": value},
         "faults": [{"at": at, "fault": fault} for at, fault in frame.faults],
     }  # fmt: skip
 
 
 def decode(options: Namespace) -> int:
-    """Print the frames of a file, or of standard input. The exit status. FormError, CaptureError, OSError."""
+    """Print the frames of a file, or of standard input. The exit status. FormError, OSError."""
     with sys.stdin.buffer if options.file == "-" else Path(options.file).open("rb") as file:
         data = file.read(BYTES_MAX + 1)
     found, names = frames(read(data, options.form or "")), Names(is_shown=not options.hide_names)

@@ -27,8 +27,8 @@ from interop.harness.payloads import dumps, register_body, register_ext, topic_c
 from interop.harness.ports import free_port
 from interop.harness.servers import NameServer, RocketnsServer
 from interop.harness.wire import Client, eventually, frame, json_header
-from rocketns.admin.gate import CONNECTIONS_MAX as ADMIN_CONNECTIONS_MAX
 from rocketns.config import Limits, NamesrvConfig
+from rocketns.server.http.connections import CONNECTIONS_MAX as ADMIN_CONNECTIONS_MAX
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.behaviour.views import ask_route, loads

@@ -18,9 +18,9 @@ from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.control.measures import BOUNDS_S, Measures
 from rocketns.server.core import Core
 from rocketns.server.fleet.watching import FleetWatch
-from rocketns.server.missing.asked import Asked
+from rocketns.server.missing.asked import AskedTopic
 from rocketns.server.publishing.delivery import Watcher
-from rocketns.server.reactors.reactor_transport import ReactorTransport
+from rocketns.server.reactors.transport import ReactorTransport
 from rocketns.server.tls.contexts import TlsContexts
 from rocketns.views.views import Views
 
@@ -176,7 +176,7 @@ class Facts:
         """Topics without a route that were asked for within the last hour."""
         return self._core.missing.asked.missing
 
-    def asked_topics(self) -> list[Asked]:
+    def asked_topics(self) -> list[AskedTopic]:
         """These topics."""
         return list(self._core.missing.asked.all_missing())
 

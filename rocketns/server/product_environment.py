@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.errors import RocketnsError
@@ -18,11 +17,12 @@ from rocketns.protocol.body.route import TopicRouteData
 from rocketns.protocol.codes import V5_5_0, RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.encoding import encode_request
+from rocketns.server.turns import QUANTUM_NS, HostTurns
 
 log = logging.getLogger("rocketns.product")
 
 TIMEOUT_S = 5.0  # DefaultMQAdminExt
-LOOKUPS_MAX = 1024  # that wait
+LOOKUPS_MAX, OF_HOST_MAX = 1024, 128  # that wait: of all hosts, and of one
 # So few are sent at a time that a busy machine answers each before its time is up.
 SENT_MAX = 32
 # A larger route of a topic is not read.
@@ -34,12 +34,11 @@ LOG_EVERY_S = 1.0  # peers choose how many lookups fail
 Answer = Callable[[Reply | None], None]
 Show = Callable[[TopicRouteData], None]
 
-Item = TypeVar("Item")
 
-
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True, frozen=True, eq=False)
 class _Lookup:
     topic: str
+    host: str
     command: RemotingCommand
     answer: Answer
     show: Show | None
@@ -55,7 +54,8 @@ class ProductEnvironment:
         self._addresses = addresses
         self._serialize_type = serialize_type
         self._version = version
-        self._waiting: HostQueue[_Lookup] = HostQueue(LOOKUPS_MAX)
+        self._turns: HostTurns[_Lookup] = HostTurns()
+        self._waiting: Counter[str] = Counter()  # by host
         self._sent: set[asyncio.Task[None]] = set()
         self._lines = LogLimiter(LOG_EVERY_S)
 
@@ -65,16 +65,20 @@ class ProductEnvironment:
         ``show`` changes the addresses of the route to those that the asker gets.
         """
         topic = command.ext("topic")
-        if topic is None or not self._addresses or _is_too_large(command):
+        is_full = len(self._turns) >= LOOKUPS_MAX or self._waiting[host] >= OF_HOST_MAX
+        if topic is None or not self._addresses or is_full or _is_too_large(command):
             answer(None)
             return
-        given_up = self._waiting.put(host, _Lookup(topic, command, answer, show))
-        if given_up is not None:
-            given_up.answer(None)
+        self._turns.want(_Lookup(topic, host, command, answer, show), host)
+        self._waiting[host] += 1
         self._send()
 
     def _send(self) -> None:
-        while len(self._sent) < SENT_MAX and (lookup := self._waiting.take()) is not None:
+        while self._turns and len(self._sent) < SENT_MAX:
+            lookup = self._turns.next()
+            self._turns.withdraw(lookup)
+            self._turns.charge(lookup, lookup.host, QUANTUM_NS)
+            self._waiting -= Counter({lookup.host: 1})
             task = asyncio.get_running_loop().create_task(self._ask(lookup))
             self._sent.add(task)
             task.add_done_callback(self._end)
@@ -126,38 +130,3 @@ class ProductEnvironment:
 def _is_too_large(command: RemotingCommand) -> bool:
     fields = command.ext_fields or {}
     return sum(len(key) + len(value or "") for key, value in fields.items()) > LOOKUP_CHARACTERS_MAX
-
-
-class HostQueue(Generic[Item]):
-    """At most ``most`` items. When there are more, the host with the most gives up its newest. Hosts take turns."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._size = 0
-        self._hosts: dict[str, deque[Item]] = {}  # in the order of their turns
-
-    def put(self, host: str, item: Item) -> Item | None:
-        """Add an item. Returns the one that is given up, which may be this one."""
-        own = self._hosts.setdefault(host, deque())
-        own.append(item)
-        self._size += 1
-        if self._size <= self._most:
-            return None
-        most = max(map(len, self._hosts.values()))
-        longest = host if len(own) == most else next(name for name, items in self._hosts.items() if len(items) == most)
-        return self._remove(longest, self._hosts[longest].pop)
-
-    def take(self) -> Item | None:
-        """The oldest item of the host whose turn it is. None: there is none."""
-        if not self._hosts:
-            return None
-        host = next(iter(self._hosts))
-        items = self._hosts[host] = self._hosts.pop(host)
-        return self._remove(host, items.popleft)
-
-    def _remove(self, host: str, remove: Callable[[], Item]) -> Item:
-        item = remove()
-        self._size -= 1
-        if not self._hosts[host]:
-            del self._hosts[host]
-        return item

@@ -1,4 +1,4 @@
-"""To which of the addresses that brokers announce the server connects, and whether one refuses that.
+"""Connections that the server opens: to which addresses, whether one refuses them, and how their answers take turns.
 
 Anybody can register any address. So only the host that announced an address is connected to, and the networks of
 ``rocketns.askNetworks``. Otherwise a stranger could let the server look for open ports of a network behind it.
@@ -10,9 +10,15 @@ import asyncio
 import socket
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
+from rocketns._fast.reactor.reactors import Reactors
 from rocketns.addresses import Address, is_host_of, literal, split
+from rocketns.client.connection import Forget, NotSentError, OutgoingConnection
 from rocketns.config.address_texts import Network
+from rocketns.routeinfo.connection import Connection
+from rocketns.routeinfo.events import Cause
+from rocketns.server.control.control import Control
 
 RESOLVE_WITHIN_S = 2.0
 RESOLVERS = 2
@@ -46,10 +52,7 @@ class Reach:
         if is_host_of(addr, announced_by):
             return False
         address = literal(addr.rpartition(":")[0])
-        return address is not None and not self._allows(address)
-
-    def _allows(self, address: Address) -> bool:
-        return any(address in network and _is_meant(address, network) for network in self._networks)
+        return address is not None and not any(address in one and _is_meant(address, one) for one in self._networks)
 
     async def addresses(self, addr: str, announced_by: str | None) -> list[Resolved]:
         """The addresses of ``host:port``; none if there is no connection to one of them.
@@ -113,3 +116,47 @@ async def _refuses(family: socket.AddressFamily, address: tuple[object, ...]) ->
         except ConnectionRefusedError:
             return True
     return False
+
+
+TOO_MUCH_HELD = "over the limit for unfinished frames (incomingBytesMax), and nobody else is to be closed"
+
+
+class ChargedConnection(OutgoingConnection, Connection):  # type: ignore[override]  # asyncio says whether it is open
+    """Its unfinished answers count in the reactors' total, and answers take turns. Control only.
+
+    It never registers a broker, and nothing is answered here.
+    """
+
+    def __init__(
+        self, reactors: Reactors, control: Control, forget: Forget, addr: str, account: str, rest_s_max: float
+    ) -> None:
+        OutgoingConnection.__init__(self, forget, addr, account, rest_s_max)
+        Connection.__init__(self, addr, account, 0)
+        self._reactors = reactors
+        self._control = control
+        self._counted_bytes = 0
+
+    def note_unfinished(self, size: int) -> None:
+        change, self._counted_bytes = size - self._counted_bytes, size
+        if change and not self._reactors.count_here(change):
+            self.fail(TOO_MUCH_HELD)
+
+    def keep_nothing(self) -> None:
+        super().keep_nothing()
+        self._reactors.count_here(-self._counted_bytes)
+        self._counted_bytes = 0
+
+    def take(self, opaque: int, frame: bytes) -> None:
+        """Give it when its host has its turn."""
+        self._control.submit_answer(self, frame, partial(self._take_in_turn, opaque))
+
+    def _take_in_turn(self, opaque: int, frame: bytes | memoryview | None) -> None:
+        """None: too much waits."""
+        if frame is None:
+            self.answers.fail(opaque, NotSentError(f"the answer of {self.address} was dropped: too much waits"))
+        else:
+            self.give(opaque, frame)
+
+    def abort(self, cause: Cause, why: str = "") -> None:
+        """Control ends the connection."""
+        self.fail(why or cause)

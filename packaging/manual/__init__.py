@@ -1,1 +1,0 @@
-"""Manual pages from the parsers and docs/, written by docutils."""

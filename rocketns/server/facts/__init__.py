@@ -1,1 +1,0 @@
-"""What the management port and the thread dump may know of the server."""

@@ -1,1 +1,0 @@
-"""The requests that wait for control, and whose turn is next."""
