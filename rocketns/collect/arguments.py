@@ -6,8 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from rocketns.collect import settings as limits
-from rocketns.collect.names import NamesError, parse_names
-from rocketns.collect.settings import NAMESPACES_MAX, Settings
+from rocketns.collect.settings import NAMESPACES_MAX, NamesError, Settings, parse_names
 from rocketns.languages import choose, parsers
 from rocketns.languages.parsers import Parser
 from rocketns.protocol.codes import KNOWN_NAMESPACES

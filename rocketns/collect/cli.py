@@ -12,8 +12,7 @@ from pathlib import Path
 
 from rocketns.collect.arguments import parse
 from rocketns.collect.collector import Collector
-from rocketns.collect.names import every_named
-from rocketns.collect.settings import Settings
+from rocketns.collect.settings import Settings, every_named
 from rocketns.errors import RocketnsError
 from rocketns.journal.segments import Store
 from rocketns.logs import start_logging

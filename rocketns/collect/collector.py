@@ -8,12 +8,11 @@ from collections.abc import Callable, Collection, Iterable
 
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
-from rocketns.collect.clock import SteadyClock
-from rocketns.collect.observed_journal import ObservedJournal
+from rocketns.collect.asking import Brokers
+from rocketns.collect.observed_journal import ObservedJournal, SteadyClock
 from rocketns.collect.observing import Observed
-from rocketns.collect.polling.brokers import Brokers
-from rocketns.collect.polling.upstream import Pace, Phase, Upstream
 from rocketns.collect.settings import Settings
+from rocketns.collect.upstream import Pace, Phase, Upstream
 from rocketns.config import Limits
 from rocketns.config.tls import TlsConfig
 from rocketns.protocol.codes import SerializeType
@@ -23,9 +22,6 @@ log = logging.getLogger("rocketns.collect")
 
 TICK_S = 1.0
 PROGRESS_EVERY_S = 60.0
-
-# A cost is said again when it changed by so much.
-CHANGED_SHARE, CHANGED_S_MIN = 0.25, 5.0
 
 
 class Collector:
@@ -47,7 +43,7 @@ class Collector:
             journal = ObservedJournal(settings.journal_config, ns, observed, asyncio.get_running_loop().call_later)
             server = NameServer(self._client, addr, SerializeType.JSON, settings.timeout_s, settings.signer)
             self.upstreams.append(Upstream(ns, server, observed, journal, pace, self, epoch_ms, brokers))
-        self._said_s: dict[str, float] = {}
+        self._told: set[str] = set()  # of which it was said what a round costs
         self._spent: dict[str, int] = {}
 
     def topics_elsewhere(self, asking: Upstream, broker_name: str) -> Iterable[str]:
@@ -85,18 +81,12 @@ class Collector:
             await asyncio.sleep(TICK_S)
             for upstream in self.upstreams:
                 upstream.tick()
-                self._say_cost(upstream)
+                if upstream.knows_topics and upstream.ns not in self._told:
+                    self._told.add(upstream.ns)
+                    log.info("%s", cost(upstream))
             if loop.time() >= progress_s:
                 progress_s += PROGRESS_EVERY_S
                 self.say_progress(PROGRESS_EVERY_S)
-
-    def _say_cost(self, upstream: Upstream) -> None:
-        """Once the topics are known, and again when a round takes much longer, or less."""
-        before_s, now_s = self._said_s.get(upstream.ns), round_s(upstream)
-        if not upstream.knows_topics or (before_s is not None and not is_other(before_s, now_s)):
-            return
-        self._said_s[upstream.ns] = now_s
-        log.info("%s", cost(upstream))
 
     def say_progress(self, since_s: float) -> None:
         """One line for each name server; ``since_s`` is the time since the last one."""
@@ -107,31 +97,15 @@ class Collector:
             log.log(level, "%s", standing(upstream, self._epoch_ms(), rate))
 
 
-def round_s(upstream: Upstream) -> float:
-    """How long a round of all topics takes, if the name server answers as fast as it may be asked."""
-    lookups_per_second = upstream.budget.per_second - upstream.schedule.per_second
-    return max(upstream.interval_s, len(upstream.rounds.seen) / lookups_per_second)
-
-
 def cost(upstream: Upstream) -> str:
-    """What a round costs, and how exact times are therefore."""
-    takes_s, tables = round_s(upstream), upstream.observed.tables
+    """What a round of all topics costs, if the name server answers as fast as it may be asked, and how exact times are
+    therefore."""
+    known = f"{upstream.ns} ({upstream.addr}): times of brokers are known to {shown(upstream.interval_s)}"
     if not upstream.lists_topics:
-        return (
-            f"{upstream.ns} ({upstream.addr}) has {len(tables.broker_addr_table)} brokers, and does not list its "
-            f"topics. Times of brokers are known to {shown(upstream.interval_s)}"
-        )
-    return (
-        f"{upstream.ns} ({upstream.addr}) has {len(tables.broker_addr_table)} brokers and {len(upstream.rounds.seen)} "
-        f"topics. A round has {len(upstream.rounds.seen)} lookups and takes about {shown(takes_s)} at "
-        f"{upstream.budget.per_second:g} requests a second. So times of topics are known to {shown(takes_s)}, those of "
-        f"brokers to {shown(upstream.interval_s)}"
-    )
-
-
-def is_other(before_s: float, now_s: float) -> bool:
-    """Whether a round's time changed so much that it is said again."""
-    return abs(now_s - before_s) > max(CHANGED_S_MIN, CHANGED_SHARE * before_s)
+        return f"{known}; it does not list its topics"
+    topics, per_second = len(upstream.rounds.seen), upstream.budget.per_second
+    takes_s = max(upstream.interval_s, topics / (per_second - upstream.schedule.per_second))
+    return f"{known}, those of its {topics} topics to {shown(takes_s)}: a round takes as long at {per_second:g}/s"
 
 
 def standing(upstream: Upstream, now_ms: int, requests_per_second: float) -> str:

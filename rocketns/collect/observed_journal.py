@@ -1,7 +1,9 @@
-"""The journal of one watched name server: its boots begin and end with the watching."""
+"""The journal of one watched name server: its boots begin and end with the watching. And the time of the journals."""
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +15,52 @@ from rocketns.journal.restore import restore
 from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.events import BrokerDown, ConfigChanged, Event
 from rocketns.routeinfo.prior_routes import PriorRoutes
+
+log = logging.getLogger("rocketns.collect")
+
+# Time synchronisation moves a clock by less between two readings; more is a step.
+STEP_MS = 2_000
+
+
+def wall_clock_ms() -> int:
+    """Epoch ms."""
+    return time.time_ns() // 1_000_000
+
+
+def running_ms() -> int:
+    """ms that pass evenly, also while the machine is suspended."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
+
+
+class SteadyClock:
+    """The time of the journals: the machine's clock, which goes on steadily where that is set. Call it for epoch ms.
+
+    It follows the machine's clock where that is moved slowly, and never goes back.
+
+    A step is not followed: times before and after it would be in another order than what happened. The log says once
+    by how much the clock was set.
+    """
+
+    def __init__(self, wall_ms: Callable[[], int] = wall_clock_ms, passed_ms: Callable[[], int] = running_ms) -> None:
+        self._wall_ms, self._passed_ms = wall_ms, passed_ms
+        self._ahead_ms = wall_ms() - passed_ms()  # what is shown, before what passed
+        self._set_by_ms = 0  # of the machine's clock, in all steps
+        self._last_ms = 0
+
+    def __call__(self) -> int:
+        passed_ms = self._passed_ms()
+        moved_ms = self._wall_ms() - self._set_by_ms - self._ahead_ms - passed_ms
+        if abs(moved_ms) <= STEP_MS:
+            self._ahead_ms += moved_ms
+        else:
+            self._set_by_ms += moved_ms
+            log.warning(
+                "the clock of this machine was set by %+.1f s. The journals' times go on as before, %+.1f s off from "
+                "it now: start again to take the new time", moved_ms / 1000, -self._set_by_ms / 1000,
+            )  # fmt: skip
+        self._last_ms = max(self._last_ms, passed_ms + self._ahead_ms)
+        return self._last_ms
+
 
 # An older state of the name server says too little of the present one.
 STATE_AGE_MS_MAX = 3_600_000
@@ -43,21 +91,6 @@ class ObservedJournal:
         self.looked_ms: int | None = None
         self._looked: Callable[[], int | None] = lambda: self.looked_ms
         self.is_cut = False  # the end of a boot could not be written
-
-    @property
-    def is_watching(self) -> bool:
-        """Whether a boot has begun and not ended."""
-        return self._journal is not None
-
-    @property
-    def lost_records(self) -> int:
-        """Of this boot, because the disk was too slow."""
-        return 0 if self._journal is None else self._journal.buffer.lost_total
-
-    @property
-    def is_failing(self) -> bool:
-        """Whether the last attempt to write failed; the log says why."""
-        return self._journal is not None and self._journal.writer.is_failing
 
     def restore(self, epoch_ms: int) -> int | None:
         """Fill the empty tables with the state at the end of the journal, if it is known and not older than an hour.

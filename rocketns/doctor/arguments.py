@@ -62,8 +62,6 @@ def build() -> Parser:
     parser.add_argument("--timeout", type=duration(0, DAY_S), default=TIMEOUT_S, metavar="TIME",
                         help=N_("time for a connection; an answer may take twice as long; by default 5"))  # fmt: skip
     add_connection_options(parser)
-    parser.add_argument("--list-checks", action="store_true", help=N_("print the names of all checks"))
-    parser.add_argument("--explain", metavar="CHECK", help=N_("print what a check looks for"))
     return parser
 
 

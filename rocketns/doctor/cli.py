@@ -18,16 +18,14 @@ from rocketns.client.tls import client_context
 from rocketns.config.tls import TlsConfig
 from rocketns.doctor.arguments import build, options_of
 from rocketns.doctor.asking.gathering import Watch, gather
-from rocketns.doctor.checks.catalogue import BY_NAME, CHECKS
 from rocketns.doctor.facts import Options
 from rocketns.doctor.output import Palette, report_json, report_text
 from rocketns.doctor.progress import Progress
-from rocketns.doctor.report import EXIT_CANNOT_TELL, EXIT_WELL, Report, run
-from rocketns.doctor.words import _
+from rocketns.doctor.report import EXIT_CANNOT_TELL, Report, run
 from rocketns.errors import RocketnsError
 from rocketns.languages.parsers import parse
 from rocketns.tools.keys import read_signer, tls_of
-from rocketns.tools.output import TextTable, complain, plain, print_json, print_text
+from rocketns.tools.output import complain, print_json, print_text
 
 BY_SIGNAL = 128  # a shell's exit status of a program that a signal ended, plus the signal's number
 
@@ -68,9 +66,6 @@ def _discard_output() -> None:
 
 
 def _run(given: Namespace) -> int:
-    if given.list_checks or given.explain is not None:
-        print_text(listing() if given.list_checks else explained(given.explain))
-        return EXIT_WELL
     tls = tls_of(given, os.environ)
     _check_files(tls)
     options = options_of(given, os.environ, tls=tls.enable)
@@ -130,23 +125,3 @@ class _Stopping:
         self.by = number
         if self._task is not None:
             self._task.cancel()
-
-
-class NoSuchCheckError(RocketnsError):
-    """There is no check of that name; the text has all names."""
-
-
-def listing() -> str:
-    """All checks, in the order of the path from a client to a queue."""
-    rows = [(check.name, _(check.about)) for check in CHECKS]
-    return plain(TextTable((_("CHECK"), _("WELL IF")), rows)) + "\n"
-
-
-def explained(name: str) -> str:
-    """One check. NoSuchCheckError."""
-    check = BY_NAME.get(name)
-    if check is None:
-        words = {"name": name, "names": _(", ").join(BY_NAME)}
-        raise NoSuchCheckError(_("there is no check %(name)s; the checks are %(names)s") % words)
-    return _("%(name)s\n\nWell if %(about)s. %(explanation)s\n") % {
-        "name": name, "about": _(check.about), "explanation": _(check.explanation)}  # fmt: skip

@@ -110,7 +110,7 @@ def with_broker(facts: Facts) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """``about`` says in one line what it looks for, ``explanation`` what that means; both are messages to look up.
+    """``about`` says in one line what it looks for: a message to look up.
 
     ``run`` gives its findings; none: all is well. Where ``applies`` is False it does not run, and is not said to be
     well.
@@ -118,6 +118,5 @@ class Check:
 
     name: str
     about: str
-    explanation: str
     run: Callable[[Facts], Iterable[Finding]]
     applies: Callable[[Facts], bool] = always

@@ -10,16 +10,7 @@ from rocketns import __version__
 from rocketns.languages import language, texts
 from rocketns.logtext import escape as shown  # a peer's text without characters that move or hide others
 from rocketns.shadow.pairs import UNWANTED, Kept, Pair
-from rocketns.shadow.standing import (
-    Section,
-    Standing,
-    differences_of,
-    facts_of,
-    moment,
-    number,
-    sections,
-    verdict_on,
-)
+from rocketns.shadow.standing import Section, Standing, differences_of, facts_of, moment, number, sections, verdict_on
 from rocketns.tools.decode.frames import frames
 from rocketns.tools.decode.reading import Stream
 from rocketns.tools.decode.showing import Names, lines

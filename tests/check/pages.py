@@ -91,7 +91,8 @@ BEGIN, END = "<!-- made from the code: begin -->", "<!-- made from the code: end
 FOLDERS = """\
 # Folders
 
-`python -m tests.check.pages` makes this page from the first line of each `__init__.py`.
+For maintainers: find the folder that holds something. `python -m tests.check.pages` makes this page from the first line
+of each `__init__.py`.
 
 """
 

@@ -19,7 +19,7 @@ from rocketns.client.places import REST_S, REST_S_MAX, Places
 from rocketns.client.reading import HEADER_BYTES_MAX, AnswerReader
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.client.resolving import others_and_own
-from rocketns.collect.names import Named, every_named
+from rocketns.collect.settings import Named, every_named
 from rocketns.errors import MalformedFrame
 from rocketns.protocol import command
 from rocketns.protocol.codes import SerializeType

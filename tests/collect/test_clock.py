@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from rocketns.collect.clock import STEP_MS, SteadyClock
+from rocketns.collect.observed_journal import STEP_MS, SteadyClock
 
 BEGAN_MS = 1_700_000_000_000
 HOUR_MS = 3_600_000

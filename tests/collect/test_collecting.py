@@ -24,7 +24,7 @@ from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.__main__ import main
 from rocketns.collect.cli import exit_status
 from rocketns.collect.collector import Collector
-from rocketns.collect.names import Named, NamesError, parse_names
+from rocketns.collect.settings import Named, NamesError, parse_names
 from rocketns.journal.replay import Replay
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.prior_routes import PriorRoutes

@@ -356,7 +356,6 @@ def test_a_lost_server_ends_the_boot_with_the_moment_of_the_last_look() -> None:
     with memory_journal(observed, Steps()) as (journal, writer):
         journal.begin(NOW_MS, restored=False)
         journal.lost(LATER_MS + 30_000, LATER_MS)
-        assert not journal.is_watching
         journal.tick(LATER_MS + 40_000)
         stop = plain(checked(writer.take()))[-1]
         assert stop == {"ts": (LATER_MS + 30_000) * 1000, "since": LATER_MS * 1000, "ev": "stop"}
@@ -396,7 +395,6 @@ def test_lost_records_are_not_continued_from_unless_a_snapshot_follows() -> None
         journal.begin(NOW_MS, restored=False)
         assert journal._journal is not None
         journal._journal.buffer.lose("test")
-        assert journal.lost_records == 1
         journal.lost(NOW_MS, NOW_MS)
         assert journal.resumes(NOW_MS) is not None, "the last snapshot tells the state"
         journal.begin(NOW_MS, restored=True)

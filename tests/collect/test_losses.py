@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from interop.harness import codes
-from rocketns.collect.polling.upstream import Phase
+from rocketns.collect.upstream import Phase
 from rocketns.protocol.body.route import BrokerData, TopicRouteData, queue_data
 from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, TopicsDeleted, TopicsPut
 from tests.collect.virtual import (

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.collect.observed import routes, settings
-from rocketns.collect.observed.bounds import INT_MAX, MAPPING_IDS_MAX
-from rocketns.collect.observing import Observed
+from rocketns.collect import observing
+from rocketns.collect.observing import INT_MAX, MAPPING_IDS_MAX, Observed
 from rocketns.config.limits import NAME_BYTES_MAX, Limits
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicQueueMappingInfo, TopicRouteData
 from rocketns.protocol.bounds import BROKER_IDS_MAX, FILTER_SERVERS_MAX
@@ -165,7 +164,7 @@ def test_what_of_a_route_is_beyond_the_limits_is_left_out(found: TopicRouteData)
 
 
 def test_so_many_topics_wait_for_their_brokers_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes, "EARLY_MAX", 2)
+    monkeypatch.setattr(observing, "EARLY_MAX", 2)
     observed = Observed()
     for topic in ("t", "u", "v"):
         observed.route(topic, route({"b": QUEUES, LONG: QUEUES}))
@@ -196,8 +195,8 @@ def test_items_have_so_many_bytes_at_most_and_known_ones_stay() -> None:
 
 
 def test_properties_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "PROPERTIES_MAX", 2)
-    monkeypatch.setattr(settings, "PROPERTY_BYTES_MAX", 3)
+    monkeypatch.setattr(observing, "PROPERTIES_MAX", 2)
+    monkeypatch.setattr(observing, "PROPERTY_BYTES_MAX", 3)
     observed = Observed()
     observed.configuration(f"a=1\nb=long\n{LONG}=1\nc=2\nd=3")
     assert observed.properties == {"a": "1", "c": "2"}

@@ -13,14 +13,11 @@ import pytest
 
 from rocketns.client.connection import NotSentError, RefusedError
 from rocketns.client.remoting_client import RemotingClient
+from rocketns.collect.asking import ASKED_AT_ONCE_MAX, ASKS_PER_SECOND, WITHIN_S, Brokers
 from rocketns.collect.collector import Collector
-from rocketns.collect.names import parse_names
-from rocketns.collect.polling import brokers, limits
-from rocketns.collect.polling.brokers import Brokers
-from rocketns.collect.polling.rounds import UNKNOWN, Rounds, Seen
-from rocketns.collect.polling.schedule import Budget
-from rocketns.collect.polling.upstream import Pace, Phase, Upstream
-from rocketns.collect.settings import Settings
+from rocketns.collect.schedule import STRANGERS_MAX, UNKNOWN, Budget, Rounds, Seen
+from rocketns.collect.settings import Settings, parse_names
+from rocketns.collect.upstream import Pace, Phase, Upstream
 from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, TopicsDeleted, TopicsPut
 from tests.collect.virtual import (
     PACE,
@@ -339,9 +336,9 @@ def test_a_topic_of_another_name_server_is_known_here_once_it_has_a_route() -> N
 def test_topics_of_another_name_server_are_bounded() -> None:
     rounds = rounds_of("A")
     ask_all(rounds, 0.0)
-    rounds.suspect(f"X{number}" for number in range(limits.STRANGERS_MAX + 5))
+    rounds.suspect(f"X{number}" for number in range(STRANGERS_MAX + 5))
     rounds.suspect(("A",))
-    asked = [rounds.next(0.0) for _ in range(limits.STRANGERS_MAX + 2)]
+    asked = [rounds.next(0.0) for _ in range(STRANGERS_MAX + 2)]
     assert (asked[-2], asked[-1]) == ("A", None)
     rounds.suspect(("again",))
     assert rounds.next(0.0) == "again"
@@ -374,8 +371,8 @@ def test_few_brokers_are_asked_and_soon_given_up() -> None:
 
     with asyncio.Runner(loop_factory=VirtualTime) as runner:
         said, took_s = runner.run(asking())
-    assert len(network.asked) == len(said) == brokers.ASKED_AT_ONCE_MAX
-    assert took_s <= brokers.WITHIN_S + 0.01
+    assert len(network.asked) == len(said) == ASKED_AT_ONCE_MAX
+    assert took_s <= WITHIN_S + 0.01
 
 
 def test_many_name_servers_that_lose_many_brokers_share_the_rate() -> None:
@@ -389,8 +386,8 @@ def test_many_name_servers_that_lose_many_brokers_share_the_rate() -> None:
     with asyncio.Runner(loop_factory=VirtualTime) as runner:
         answered = runner.run(asking())
     times_s = [at_s for at_s, _ in network.asked]
-    assert max(times_s) - min(times_s) <= brokers.WITHIN_S
-    assert answered == len(times_s) <= brokers.ASKS_PER_SECOND * brokers.WITHIN_S + 1
+    assert max(times_s) - min(times_s) <= WITHIN_S
+    assert answered == len(times_s) <= ASKS_PER_SECOND * WITHIN_S + 1
 
 
 def test_what_a_broker_said_is_in_the_record_of_its_end() -> None:

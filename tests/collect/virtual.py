@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.client.signer import Fields
+from rocketns.collect.asking import Brokers
 from rocketns.collect.observed_journal import ObservedJournal
 from rocketns.collect.observing import Observed
-from rocketns.collect.polling.brokers import Brokers
-from rocketns.collect.polling.upstream import Pace, Phase, Upstream
+from rocketns.collect.upstream import Pace, Phase, Upstream
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.events import Event
 from tests.tools.scripted import Scripted

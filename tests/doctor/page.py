@@ -1,17 +1,16 @@
-"""The checks with their examples in docs/doctor.md: ``python -m tests.doctor.page`` writes them again.
+"""The examples of the checks in docs/doctor.md: ``python -m tests.doctor.page`` writes them again.
 
 Likewise in docs/zh/doctor.md, in Chinese. Each example is a fault of a fleet of two name servers and two brokers.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rocketns.doctor.checks.catalogue import CHECKS
-from rocketns.doctor.cli import explained
 from rocketns.doctor.facts import (
     AddressFacts,
     BrokerFacts,
@@ -165,18 +164,7 @@ EXAMPLES: dict[str, Facts] = {
     "broker-version": fleet(client_version=V5_5_0, brokers=(broker("broker-a", A, version=V4_9_7),)),
 }  # fmt: skip
 PAGES = {"en": ROOT / "docs" / "doctor.md", "zh": ROOT / "docs" / "zh" / "doctor.md"}
-BEGINNING, END = "<!-- checks: python -m tests.doctor.page -->\n", "<!-- end of checks -->\n"
-
-
-def section() -> str:
-    """All checks in the current language."""
-    return "\n".join(_check(check.name) for check in CHECKS)
-
-
-def _check(name: str) -> str:
-    """Its name as heading, what `--explain` says, and the example."""
-    example = "\n".join(example_lines(name))
-    return f"### {explained(name)}\n```text\n{example}\n```\n"
+_EXAMPLE = re.compile(r"^(### ([a-z-]+)\n\n[^\n]+\n\n)```text\n.*?\n```\n", re.MULTILINE | re.DOTALL)
 
 
 def example_lines(name: str) -> list[str]:
@@ -187,15 +175,21 @@ def example_lines(name: str) -> list[str]:
 
 
 def written(language: str) -> str:
-    """The page as it should be."""
-    text = PAGES[language].read_text("utf-8")
-    before, _beginning, rest = text.partition(BEGINNING)
-    _old, _end, after = rest.partition(END)
+    """The page as it should be: below the heading of each check, its example in place of the one that is there."""
+
+    def shown(found: re.Match[str]) -> str:
+        return "\n".join((f"{found[1]}```text", *example_lines(found[2]), "```", ""))
+
     use(language)
     try:
-        return f"{before}{BEGINNING}\n{section()}\n{END}{after}"
+        return _EXAMPLE.sub(shown, PAGES[language].read_text("utf-8"))
     finally:
         use("en")
+
+
+def headings(language: str) -> list[str]:
+    """The checks that the page has, in its order."""
+    return [found[2] for found in _EXAMPLE.finditer(PAGES[language].read_text("utf-8"))]
 
 
 def main() -> None:

@@ -31,7 +31,7 @@ from rocketns.fleet.group_view import GroupView
 from rocketns.logtext import LINE_CHARACTERS_MAX
 from rocketns.protocol.body.route import TopicRouteData, queue_data
 from tests.client.peers import CLOSED as REFUSING
-from tests.doctor.page import EXAMPLES, PAGES, TOPIC, fleet, written
+from tests.doctor.page import EXAMPLES, PAGES, TOPIC, fleet, headings, written
 from tests.doctor.standin import StandIn, examined
 
 
@@ -52,6 +52,7 @@ def test_a_fleet_without_a_fault_is_well() -> None:
 
 @pytest.mark.parametrize("language", PAGES)
 def test_the_page_has_what_the_code_says(language: str) -> None:
+    assert headings(language) == [check.name for check in CHECKS]
     assert PAGES[language].read_text("utf-8") == written(language), "python -m tests.doctor.page writes it again"
 
 

@@ -29,7 +29,7 @@ def test_codes_and_names_that_peers_choose_do_not_add_rows_without_end() -> None
     counts = Counts()
     for number in range(1000):
         counts.add(20_000 + number, Outcome.EQUAL)
-        counts.note(f"client {number}", "")
+        counts.add_client(f"client {number}")
     assert list(counts.outcomes) == [("unknown", Outcome.EQUAL)]
     assert len(counts.clients) == NAMES_MAX + 1
     assert counts.clients[OTHERS] == 1000 - NAMES_MAX
@@ -50,7 +50,7 @@ def hostile_counts() -> Counts:
     counts = Counts(skipped=2)
     counts.add(105, Outcome.EQUAL, 40)
     counts.listed["limits"] += 7
-    counts.note(HOSTILE, "")
+    counts.add_client(HOSTILE)
     difference = Difference(f"body.{HOSTILE}", HOSTILE, HOSTILE)
     known: dict[str, Any] = {"peer": HOSTILE, "client": HOSTILE, "request": HOSTILE, "note": HOSTILE}
     counts.add_unwanted(106, kept(differences=(difference,), **known))
@@ -138,7 +138,7 @@ def test_the_page_and_the_summary_speak_chinese() -> None:
 def test_the_summary_has_the_counts_and_what_differs_and_peers_cannot_control_the_terminal() -> None:
     counts = equal(5)
     counts.listed["limits"] += 2
-    counts.note("GO 4.9.4", "")
+    counts.add_client("GO 4.9.4")
     hostile = "\x1b[2J\r\nT\u202e"
     shown = kept(request=hostile, differences=(Difference("body.a", hostile, ""),), client=hostile, note=hostile)
     counts.add_unwanted(105, shown)
@@ -196,7 +196,7 @@ def test_the_page_its_files_the_counts_and_the_metrics_are_served(ask: Callable[
     assert (counts["judged"], counts["unwanted"], counts["skipped"]) == (41, 1, 2)
     assert counts["requests"]["GET_ROUTEINFO_BY_TOPIC"] == {"equal": 40}
     metrics = ask("GET", "/metrics")[1].splitlines()
-    for line in ('unwanted_total{outcome="different"} 1.0', 'listed_total{id="limits"} 7.0', "skipped_total 2.0",
+    for line in ('unwanted_total{outcome="different"} 1.0', "skipped_total 2.0",
                  'relay{of="open"} 3.0'):  # fmt: skip
         assert f"rocketns_shadow_{line}" in metrics
 

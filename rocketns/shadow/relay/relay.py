@@ -15,9 +15,8 @@ from rocketns.errors import MalformedFrame
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.proxy import DETECTION_BYTES, is_proxied, parse
 from rocketns.server.tls.connection import HANDSHAKE_MAGIC_CODE
-from rocketns.shadow.relay.client import PlainClient
+from rocketns.shadow.relay.ends import Leg, PlainClient
 from rocketns.shadow.relay.frames import Account, Budget, Cutter, Frame
-from rocketns.shadow.relay.leg import Leg
 from rocketns.shadow.relay.pairing import Judge, OpenRequests, Pairing, RelayCounts
 
 log = logging.getLogger("rocketns.shadow")
@@ -257,14 +256,10 @@ class Session:
             self._has_registered |= head.code == RequestCode.REGISTER_BROKER
             counts.oneway += head.is_oneway
         has_answer = head is None or not (head.is_answer or head.is_oneway)
-        has_both = self.up is not None and self.own is not None
-        if not (has_answer and has_both and self._is_open(frame)):
+        may_pair = has_answer and self.up is not None and self.own is not None
+        if not (may_pair and head is not None and frame.data is not None and self.requests.add(head, frame.data)):
             counts.skipped += has_answer
             self.account.release(len(frame.data or b""))
-
-    def _is_open(self, frame: Frame) -> bool:
-        """Whether there was room for the request, whose answers are compared."""
-        return frame.head is not None and frame.data is not None and self.requests.add(frame.head, frame.data)
 
     def client_ended(self) -> None:
         """The client sends nothing more. It may still read."""

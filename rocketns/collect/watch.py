@@ -10,9 +10,7 @@ from typing import NamedTuple, Protocol
 
 from rocketns.client.name_server import UnusableError, decoded
 from rocketns.collect.observing import Observed
-from rocketns.collect.polling.limits import TOPICS_MAX
-from rocketns.collect.polling.rounds import Departed, Rounds, Seen
-from rocketns.collect.polling.schedule import CONFIGURATION, GROUPS, NAMES, Ask
+from rocketns.collect.schedule import CONFIGURATION, GROUPS, NAMES, TOPICS_MAX, Ask, Departed, Rounds, Seen
 from rocketns.protocol.body.decoding import (
     decode_cluster_info,
     decode_kv_table,

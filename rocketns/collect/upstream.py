@@ -13,14 +13,11 @@ from typing import NamedTuple, Protocol
 
 from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.client.topics import LOOKUPS_AT_ONCE
+from rocketns.collect.asking import Brokers, RequestRefusedError, read
 from rocketns.collect.observed_journal import ObservedJournal
 from rocketns.collect.observing import Observed
-from rocketns.collect.polling.brokers import Brokers
-from rocketns.collect.polling.limits import FAILURES_MAX, LOOKUP_FAILURES_MAX
-from rocketns.collect.polling.reading import RefusedError, read
-from rocketns.collect.polling.rounds import Rounds
-from rocketns.collect.polling.schedule import GROUPS, NAMES, Ask, Budget, Kind, Schedule
-from rocketns.collect.polling.watch import Moment, Watch, decoded_groups
+from rocketns.collect.schedule import GROUPS, NAMES, Ask, Budget, Kind, Rounds, Schedule
+from rocketns.collect.watch import Moment, Watch, decoded_groups
 from rocketns.routeinfo.events import Event
 
 log = logging.getLogger("rocketns.collect")
@@ -44,6 +41,12 @@ ASKED = {
     Phase.READING: frozenset(Kind),
     Phase.WATCHED: frozenset(Kind),
 }
+
+
+# A name server is lost when so many requests for its brokers (106) in a row had no usable answer.
+FAILURES_MAX = 2
+# So many lookups in a row without a usable answer pause lookups until its brokers were read again.
+LOOKUP_FAILURES_MAX = 32
 
 
 class Pace(NamedTuple):
@@ -195,7 +198,7 @@ class Upstream:
             if losses != self._losses:
                 raise UnusableError("it came after the name server was lost")
             await self._take(ask, body, sent)
-        except RefusedError as error:
+        except RequestRefusedError as error:
             self._note_refused(ask, str(error))
         except UnusableError as error:
             self._note_failure(ask, str(error))
