@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass
 from itertools import accumulate, takewhile
 from typing import Any
 
@@ -50,19 +50,15 @@ class ApiSource:
 
 @dataclass(frozen=True, slots=True)
 class ApiTable:
-    """One list. ``finish`` adds what only the rows of an answer have. ``narrow``: the parameters that choose rows by
-    what control has; ``filters`` describe them too."""
+    """One list. ``read`` gets the request's parameters too. ``finish`` adds what only the rows of an answer have."""
 
     name: str
     meaning: str
     row: type
-    read: Callable[[ApiSource], Awaitable[Sequence[Any]]]
+    read: Callable[[ApiSource, Mapping[str, str]], Awaitable[Sequence[Any]]]
     sorts: tuple[str, ...]
     filters: tuple[Filter, ...] = ()
     finish: Callable[[ApiSource, Sequence[Any]], Awaitable[Sequence[Any]]] | None = None
-    narrow: Mapping[str, Callable[[ApiSource, Sequence[Any], str], Awaitable[Sequence[Any]]]] = field(
-        default_factory=dict
-    )
 
     @property
     def columns(self) -> dict[str, str]:
@@ -87,12 +83,12 @@ def _equals(column: str, *choices: str) -> Filter:
     return Filter(name, f"exactly this {name}", lambda row, text: getattr(row, column) == text, choices)
 
 
-def _copied(copier: Copier[Sequence[Any]]) -> Callable[[ApiSource], Awaitable[Sequence[Any]]]:
+def _copied(copier: Copier[Sequence[Any]]) -> Callable[[ApiSource, object], Awaitable[Sequence[Any]]]:
     """Reads what control copies."""
-    return lambda source: source.view.copy(copier)
+    return lambda source, _: source.view.copy(copier)
 
 
-async def _brokers(source: ApiSource) -> Sequence[BrokerStateRow]:
+async def _brokers(source: ApiSource, _: object) -> Sequence[BrokerStateRow]:
     return (await source.view.copy(copies.copy_brokers)).rows
 
 
@@ -106,28 +102,31 @@ async def _with_queues(source: ApiSource, rows: Sequence[TopicRow]) -> Sequence[
     return done
 
 
-async def _of_broker(source: ApiSource, rows: Sequence[TopicRow], broker: str) -> Sequence[TopicRow]:
-    """Control looks at ENTRIES_AT_ONCE topics at a time."""
-    found: list[TopicRow] = []
+async def _topics(source: ApiSource, given: Mapping[str, str]) -> Sequence[TopicRow]:
+    """Those of a broker group: control looks at ENTRIES_AT_ONCE topics at a time."""
+    rows = await source.view.copy(copies.copy_topics)
+    broker, found = given.get("broker"), list[TopicRow]()
+    if broker is None:
+        return rows
     for at in range(0, len(rows), ENTRIES_AT_ONCE):
         some = rows[at : at + ENTRIES_AT_ONCE]
         found += await source.view.look(lambda facts, some=some: copies.topics_of(facts, some, broker))  # type: ignore[misc]
     return found
 
 
-async def _history(source: ApiSource) -> Sequence[HistoryRow]:
+async def _history(source: ApiSource, _: object) -> Sequence[HistoryRow]:
     return tuple(source.history.rows)
 
 
-async def _events(source: ApiSource) -> Sequence[EventRow]:
+async def _events(source: ApiSource, _: object) -> Sequence[EventRow]:
     return [event_row(one) for one in source.recent.events.copy()]
 
 
-async def _name_servers(source: ApiSource) -> Sequence[NameServerRow]:
+async def _name_servers(source: ApiSource, _: object) -> Sequence[NameServerRow]:
     return [NameServerRow(*astuple(one)) for one in source.view.facts.fleet.members]
 
 
-async def _disagreements(source: ApiSource) -> Sequence[DisagreementRow]:
+async def _disagreements(source: ApiSource, _: object) -> Sequence[DisagreementRow]:
     return [
         DisagreementRow(
             str(one.kind), one.name, one.since_epoch_ms,
@@ -149,9 +148,8 @@ TABLES = (
           ("broker", "cluster", "id", "address", "state", "silent_ms", "last_heartbeat", "version", "zone"),
           (_search("broker", "address", "cluster", "zone"), _equals("cluster"), _equals("broker"), _equals("zone"),
            _equals("state", *STATES), _equals("role", "master", "slave"))),
-    ApiTable("topics", "Topics", TopicRow, _copied(copies.copy_topics), ("topic", "brokers"),
-          (_search("topic"), Filter("broker", "topics of this broker group", lambda *_: True)), _with_queues,
-          {"broker": _of_broker}),
+    ApiTable("topics", "Topics", TopicRow, _topics, ("topic", "brokers"),
+          (_search("topic"), Filter("broker", "topics of this broker group", lambda *_: True)), _with_queues),
     ApiTable("missing", "Topics that were asked for, and have no route", MissingRow,
           _copied(copies.copy_missing),
           ("-last_ms", "since_ms", "topic", "lookups"),
