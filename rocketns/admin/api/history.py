@@ -55,5 +55,7 @@ class LastHour:
                 brokers = (await self._view.copy(copy_brokers)).rows
                 late = sum(row.state == "late" for row in brokers)
                 now, reactors = facts.now(), facts.reactors
-                row = HistoryRow(now.epoch_ms, sum(reactors.lookups), facts.registrations, late, reactors.connections)
+                row = HistoryRow(
+                    now.epoch_ms, sum(reactors.lookups), facts.context.registrations.total, late, reactors.connections
+                )
                 self.rows.append(row)

@@ -72,7 +72,6 @@ class Relay:
         self._proxy_protocol, self._upstream_tls = proxy_protocol, upstream_tls
         self._opening: set[asyncio.Task[None]] = set()
         self._said_unread = False
-        self._taken_skipped = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -166,11 +165,6 @@ class Relay:
             log.warning("the upstream %s takes no connections: %s", self.upstream, trouble)
         elif was and not trouble:
             log.info("the upstream %s takes connections", self.upstream)
-
-    def take_skipped(self) -> int:
-        """Pairs that were not compared, since the last call."""
-        before, self._taken_skipped = self._taken_skipped, self.counts.skipped
-        return self.counts.skipped - before
 
     def say_unread(self) -> None:
         """A client speaks TLS, and there are no keys."""
