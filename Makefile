@@ -19,6 +19,8 @@ INSTALL := $(PY) -m pip install -q --no-compile
 REQUIREMENTS := $(PY) -c 'import functools, operator, sys, tomllib; \
 	p = tomllib.load(open("pyproject.toml", "rb")); \
 	[print(*functools.reduce(operator.getitem, a.split("."), p), sep="\n") for a in sys.argv[1:]]'
+# `rocketns audit run` ends with 1 where it found something: no failure of make's.
+FOUND = $(if $(filter-out run,$(firstword $(ARGS))),,|| [ $$? = 1 ])
 MISSING_JAVA := $(PY) -c 'from interop.harness.rocketmq.maven import missing_tools; print(*missing_tools())'
 PYTEST = exec $(PY) -m pytest -n $(WORKERS)
 
@@ -36,7 +38,7 @@ run: $(VENV)/served $(patsubst %,$(VENV)/extra-%,$(subst $(COMMA), ,$(EXTRAS))) 
 	@exec $(PY) -m rocketns $(ARGS)
 
 audit: $(VENV)/served $(VENV)/extra-spark ## rocketns audit: ARGS="run --journal FOLDER"; without ARGS it watches 127.0.0.1:9876 for a minute. The first time gets Spark
-	@exec $(PY) -m rocketns audit $(or $(ARGS),run --name-servers 127.0.0.1:9876 --for 1m --out first-look/audit)
+	@$(PY) -m rocketns audit $(or $(ARGS),run --name-servers 127.0.0.1:9876 --for 1m --out first-look/audit) $(FOUND)
 
 test: $(VENV)/extra-dev $(VENV)/built ## what a contributor runs, in six minutes: with a real broker where java, javac and mvn are found
 	@$(PYTEST) -m "not slow" $(ARGS)
@@ -141,7 +143,7 @@ $(VENV)/extra-%: pyproject.toml | $(VENV)/installed
 
 # What make run needs: no test's module. A wheel in dist/ of the same sources has it compiled.
 $(VENV)/compiled: pyproject.toml setup.py $(FAST) | $(VENV)/tools
-	@$(PY) packaging/unpacked.py dist || { echo "compiling rocketns/_fast, once: about a minute on two cores" && \
+	@$(PY) packaging/unpacked.py dist || { echo "compiling rocketns/_fast, once: half a minute on two idle cores" && \
 	$(PY) setup.py -q build_ext --inplace; }
 	@touch $@
 

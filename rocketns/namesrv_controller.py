@@ -30,7 +30,7 @@ from rocketns.server.following import WATCH_INTERVAL_MS as FOLLOW_INTERVAL_MS
 from rocketns.server.following import AccessFile, ViewsFile, in_a_thread
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.missing.watching import TICK_MS as MISSING_INTERVAL_MS
-from rocketns.server.outgoing import ChargedConnection, Reach, Refusals
+from rocketns.server.outgoing import ChargedConnection, Reach, refuses
 from rocketns.server.process import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.publishing.publisher import Prepared
 from rocketns.server.reactors.handle import REPORT_INTERVAL_MS, RateWatch, drain_counts, flagged_networks, make_reactors
@@ -103,8 +103,8 @@ class NamesrvController:
         self.reactor_transport = ReactorTransport(configuration, self.reactors, core.control, self.clock, self.tls)
         core.missing.take_from(self.reactor_transport.drain_missing)
 
-        refuses, deliver = Refusals(self.reach).refuses, core.delivery.deliver
-        self.confirming = Confirming(configuration.restore, state.tables, self.clock, core.expiry, refuses, deliver)
+        deliver, refusing = core.delivery.deliver, partial(refuses, self.reach)
+        self.confirming = Confirming(configuration.restore, state.tables, self.clock, core.expiry, refusing, deliver)
         own = OwnTables(state.tables, state.publisher.slots)
         self.fleet = FleetWatch(configuration, own, self.clock, deliver, self._charged)
         self._add_jobs()
@@ -116,7 +116,7 @@ class NamesrvController:
         journal = self.journal
         if journal is None:
             return Outside(self.client, self.writer, self.reactors)
-        lookups = journal.lookups if journal.counts_lookups else None
+        lookups = journal.lookups.count if journal.counts_lookups else None
         return Outside(self.client, self.writer, self.reactors, journal.record, journal.written.when_written, lookups)
 
     def _read_journal(self) -> JournalFacts | None:
@@ -149,33 +149,26 @@ class NamesrvController:
 
     def _add_jobs(self) -> None:
         """All periodic jobs of the server. Jobs that are due at the same time run in this order."""
-        config, kv_config = self.configuration, self.core.context.kv_config
-        scan_ms, journal_ms = config.namesrv.scan_not_active_broker_interval, config.journal.journal_fsync_ms
-        now_ms, add = self.clock.now().ms, self.core.jobs.add
-
+        config, now_ms, add, every = self.configuration, self.clock.now().ms, self.core.jobs.add, self.every
+        scan_ms = config.namesrv.scan_not_active_broker_interval
         add(SCAN, self.core.expiry.scan, first_ms=now_ms + FIRST_SCAN_MS, every_ms=scan_ms)
-        add("printAllPeriodically", kv_config.print_all,
+        add("printAllPeriodically", self.core.context.kv_config.print_all,
             first_ms=now_ms + FIRST_KV_PRINT_MS, every_ms=KV_PRINT_INTERVAL_MS)  # fmt: skip
-        add("countAdminRequests", self._deliver_counted, first_ms=now_ms + COUNTED_EVERY_MS, every_ms=COUNTED_EVERY_MS)
-        add("confirmBrokers", self.confirming.tick, first_ms=now_ms + TICK_MS, every_ms=TICK_MS)
-        add("closeIdle", self._close_idle, first_ms=now_ms + IDLE_CHECK_INTERVAL_MS, every_ms=IDLE_CHECK_INTERVAL_MS)
-        add("FileWatchService", self.tls.check_files, first_ms=now_ms + WATCH_INTERVAL_MS, every_ms=WATCH_INTERVAL_MS)
-        add("reportRates", self.rates.report, first_ms=now_ms + REPORT_INTERVAL_MS, every_ms=REPORT_INTERVAL_MS)
-        add("giveBackMemory", give_back_free_memory,
-            first_ms=now_ms + GIVE_BACK_INTERVAL_MS, every_ms=GIVE_BACK_INTERVAL_MS)  # fmt: skip
-        add("missingTopics", self.core.missing.tick,
-            first_ms=now_ms + MISSING_INTERVAL_MS, every_ms=MISSING_INTERVAL_MS)  # fmt: skip
+        every(COUNTED_EVERY_MS, "countAdminRequests", self._deliver_counted)
+        every(TICK_MS, "confirmBrokers", self.confirming.tick)
+        every(IDLE_CHECK_INTERVAL_MS, "closeIdle", self._close_idle)
+        every(WATCH_INTERVAL_MS, "FileWatchService", self.tls.check_files)
+        every(REPORT_INTERVAL_MS, "reportRates", self.rates.report)
+        every(GIVE_BACK_INTERVAL_MS, "giveBackMemory", give_back_free_memory)
+        every(MISSING_INTERVAL_MS, "missingTopics", self.core.missing.tick)
         if config.access.access_file:
-            add("accessFile", self.access_file.check,
-                first_ms=now_ms + FOLLOW_INTERVAL_MS, every_ms=FOLLOW_INTERVAL_MS)  # fmt: skip
+            every(FOLLOW_INTERVAL_MS, "accessFile", self.access_file.check)
         if config.access.views_file:
-            add("viewsFile", self.views_file.check,
-                first_ms=now_ms + FOLLOW_INTERVAL_MS, every_ms=FOLLOW_INTERVAL_MS)  # fmt: skip
+            every(FOLLOW_INTERVAL_MS, "viewsFile", self.views_file.check)
             self.core.delivery.watch(self.views_file.watch)
-        add("refusedRequests", self._tell_refused,
-            first_ms=now_ms + REFUSED_INTERVAL_MS, every_ms=REFUSED_INTERVAL_MS)  # fmt: skip
+        every(REFUSED_INTERVAL_MS, "refusedRequests", self._tell_refused)
         if self.journal is not None:
-            add("journal", self._tick_journal, first_ms=now_ms + journal_ms, every_ms=journal_ms)
+            every(config.journal.journal_fsync_ms, "journal", self._tick_journal)
 
     def _deliver_counted(self) -> None:
         """Admin requests without effect that were repeated: those since the last call."""

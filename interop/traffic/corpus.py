@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import tempfile
 from pathlib import Path
@@ -26,20 +25,15 @@ def play(server: NameServer) -> Result:
     """Play the whole corpus. A read that differs is asked again once all unregistrations are applied: Java, too,
     answers them before that.
     """
-    return asyncio.run(_play(server))
 
-
-async def _play(server: NameServer) -> Result:
-
-    async def open_one() -> Connection:
-        return await Connection.open("127.0.0.1", server.port, None, ANSWER_TIMEOUT_S)
+    def open_one() -> Connection:
+        return Connection("127.0.0.1", server.port, None, ANSWER_TIMEOUT_S)
 
     def settle() -> None:
         with server.connect() as client:
             steps.settle(client)
 
-    player = Player(open_one, with_changes=True, settle=lambda: asyncio.to_thread(settle))
-    return await player.play(read_recording(CORPUS))
+    return Player(open_one, with_changes=True, settle=settle).play(read_recording(CORPUS))
 
 
 def main() -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from weakref import ReferenceType, ref
@@ -161,11 +161,6 @@ def _why_not_the_address(
     if principal.addresses is not None and not contains(principal.addresses, literal(split(address)[0])):
         return RefusalReason.BROKER_ADDRESS
     return RefusalReason.NOT_THE_PEER if principal.address_is_peer and not is_at_peer else None
-
-
-def owner_of(principals: Iterable[Principal], broker_name: str) -> Principal | None:
-    """The principal that may take over addresses of the group."""
-    return next((one for one in principals if one.owns is not None and one.owns.match(broker_name)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -11,7 +11,6 @@ from rocketns.access.classes import Access, AccessRequest, Mode, access_request
 from rocketns.access.decision import Decision, Evidence, PeerEvidence, RefusalReason, decide, known, remark
 from rocketns.access.policy import OPEN, Policy
 from rocketns.access.principal import Principal
-from rocketns.access.rates import PrincipalRates
 from rocketns.access.refusals import RefusalKind, RefusedRequests
 from rocketns.access.signature import Signed, access_key_of
 from rocketns.addresses import shown_account, shown_host
@@ -62,6 +61,33 @@ class Decided(NamedTuple):
 
 # In the fields of a refused takeover: the address of the broker that has the id.
 HOLDER = "holder"
+
+
+SECOND_NS = 1_000_000_000
+
+
+class PrincipalRates:
+    """A token bucket for each principal that has a rate, with one second's worth of tokens. Of a request that several
+    may send, one of them needs room.
+
+    A bucket is one number: the time until which its tokens are spent (the virtual scheduling of ITU-T I.371, also
+    called GCRA).
+    """
+
+    def __init__(self) -> None:
+        self._spent_until_ns: dict[str, int] = {}
+
+    def take(self, principals: Sequence[Principal], now_ms: int) -> bool:
+        """Take a token of the first bucket that has one, and none where a principal has no rate. False if all buckets
+        are empty.
+        """
+        now_ns, rates = now_ms * 1_000_000, {one.name: one.requests_per_second for one in principals}
+        for name, rate in rates.items() if None not in rates.values() else ():
+            spent_ns = max(self._spent_until_ns.get(name, 0), now_ns) + (SECOND_NS // rate if rate else 0)
+            if spent_ns <= now_ns + SECOND_NS:
+                self._spent_until_ns[name] = spent_ns
+                return True
+        return None in rates.values()
 
 
 class Guard:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
-from rocketns.access.decision import owner_of
 from rocketns.access.principal import Principal
 from rocketns.addresses import is_host_of
 from rocketns.routeinfo.tables import RouteTables
@@ -41,31 +40,16 @@ def excuse_of(
 
     ``announced_by``: the host that registers, None if that is not known. ``principals``: whom its request shows it to
     be; they are asked only if nothing else allows it.
+
+    An address that is a member of the group with another id, or was one, may return. Its name shows nothing: any peer
+    can send it. So the registration must come from the address's own host, or from the one that announced the member.
     """
-    if was_member(tables, broker_name, addr, announced_by):
-        return Excuse.WAS_MEMBER
-    return None if owner_of(principals, broker_name) is None else Excuse.OWNS_GROUP
-
-
-def was_member(tables: RouteTables, broker_name: str, addr: str, announced_by: str | None) -> bool:
-    """Whether the address is a member of the group with another id, or was one.
-
-    The name of an address shows nothing: any peer can send it. So the registration must come from the address's own
-    host, or from the host that announced the member.
-    """
-    is_member = addr in tables.former.of(broker_name) or _id_of(tables, broker_name, addr) is not None
-    if announced_by is None or not is_member:
-        return False
-    return is_host_of(addr, announced_by) or _announcer(tables, broker_name, addr) == announced_by
-
-
-def _id_of(tables: RouteTables, broker_name: str, addr: str) -> int | None:
-    group = tables.broker_addr_table.get(broker_name)
-    return None if group is None else tables.memberships.get((group.cluster, addr), {}).get(broker_name)
-
-
-def _announcer(tables: RouteTables, broker_name: str, addr: str) -> str | None:
-    """The host that announced the address last."""
-    broker_id = _id_of(tables, broker_name, addr)
-    entry = None if broker_id is None else tables.live(tables.registrants[broker_name][broker_id], addr)
-    return tables.former.of(broker_name).get(addr) if entry is None else entry.announced_by
+    group, former = tables.broker_addr_table.get(broker_name), tables.former.of(broker_name)
+    broker_id = None if group is None else tables.memberships.get((group.cluster, addr), {}).get(broker_name)
+    if announced_by is not None and (addr in former or broker_id is not None):
+        entry = None if broker_id is None else tables.live(tables.registrants[broker_name][broker_id], addr)
+        announcer = former.get(addr) if entry is None else entry.announced_by
+        if is_host_of(addr, announced_by) or announcer == announced_by:
+            return Excuse.WAS_MEMBER
+    is_owner = any(one.owns is not None and one.owns.match(broker_name) for one in principals)
+    return Excuse.OWNS_GROUP if is_owner else None

@@ -21,7 +21,6 @@ from rocketns.config import AdminConfig
 
 log = logging.getLogger("rocketns.admin")
 
-PATHS = LIVEZ, READYZ, DRAINZ = "/livez", "/readyz", "/drainz"
 HOW_TO_DRAIN = f"""\
 POST begins a drain, DELETE ends it, both with the header {CHANGE_HEADER}: yes. GET does nothing, because a link or an
 image of any web page sends GET. For a preStop hook, use exec instead of httpGet.
@@ -31,11 +30,11 @@ BROWSERS_SEND = ("Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode")
 
 def add(app: web.Application, view: ControlView) -> None:
     """Control only."""
-    app.router.add_get(LIVEZ, partial(_livez, view.pulse))
-    app.router.add_get(READYZ, partial(_readyz, view))
-    app.router.add_get(DRAINZ, _explain)
+    app.router.add_get("/livez", partial(_livez, view.pulse))
+    app.router.add_get("/readyz", partial(_readyz, view))
+    app.router.add_get("/drainz", _explain)
     for method, drains in (("POST", True), ("DELETE", False)):
-        app.router.add_route(method, DRAINZ, partial(_drainz, view, drains))
+        app.router.add_route(method, "/drainz", partial(_drainz, view, drains))
 
 
 async def _livez(pulse: Pulse, _: web.Request) -> web.Response:

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import accumulate, islice
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from rocketns.admin.view import ControlView
 from rocketns.config.properties import is_secret
@@ -56,8 +56,6 @@ OTHER_WORDS = {
     "admin": N_("%(sender)s sent %(request)s: done"),
     "refused": N_("%(sender)s would be refused %(request)s: %(cause)s (requests: %(n)s)"),
 }
-COUNTED = ("tput", "tdel", "map", "admin", "refused")
-TIMED = ("down", "doubt", "stall")
 GONE = {
     "unregister": N_("it said that it stops"),
     "expired": N_("no heartbeat within its time-out"),
@@ -87,27 +85,37 @@ REST_S_OF_ENTRY = 5e-6
 GROWN_WITHIN_MS = 10 * 60_000  # of a counter
 
 
-class RecentChange(NamedTuple):
-    """One change. ``detail``: the holder of the id in a conflict, the new value, the code of a request that failed,
-    ``observed`` for one that was not really refused.
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A message in English, by which other languages find theirs, with %(name)s for each value."""
 
-    ``amount``: topics, ms, or requests. ``times``: pauses that are one change; ``amount`` is of the longest.
+    message: str
+    values: dict[str, str | Phrase] = field(default_factory=dict)
 
-    ``names``: topics, or namespace and key, or the property, or the name of a request and who sent it.
-    """
+    def __str__(self) -> str:
+        return self.message % {name: str(value) for name, value in self.values.items()}
 
-    seq: int
-    at: int
-    event: str
+
+@dataclass(frozen=True, slots=True)
+class RecentChange:
+    """One change. Heartbeats that change nothing are left out."""
+
+    seq: Annotated[int, "1, 2, 3 … since the start"]
+    at: Annotated[int, "when it happened"]
+    event: Annotated[str, f"as in the journal, but for back (it was unconfirmed), conflict and unregistered: "
+                     f"{', '.join(WORDS)}"]  # fmt: skip
     cluster: str | None = None
     broker: str | None = None
     id: int | None = None
     address: str | None = None
     cause: str | None = None
-    detail: str | None = None
-    amount: int | None = None
-    names: tuple[str, ...] = ()
-    times: int = 1
+    detail: Annotated[str | None, "of kv and config the value; of conflict the holder of the id; of admin the code "
+                      "of a failure; of refused observed, where the request was answered"] = None  # fmt: skip
+    amount: Annotated[int | None, "of topics, or of requests; of down and doubt the milliseconds since the last "
+                      "heartbeat; of stall those of the longest one"] = None  # fmt: skip
+    names: Annotated[tuple[str, ...], "the first 5 topics; of kv the namespace and the key; of config the property; "
+                     "of admin and refused the request, and its principal or access key"] = ()  # fmt: skip
+    times: Annotated[int, "of stall the pauses within 10 minutes of the first one"] = 1
 
 
 class Recent:
@@ -138,10 +146,8 @@ class Recent:
             self._began(event, at)
         if event.gap_ms is None or event.doubt is not None:
             is_new = isinstance(event, e.BrokerRegistered) and event.doubt is None
-            name, number = (
-                (event.broker_name, event.broker_id) if isinstance(event, e.BrokerRegistered) else (None, None)
-            )
-            self._add(at, "reg" if is_new else "back", **_member(event.cluster, name, number, event.addr))
+            member = getattr(event, "broker_name", None), getattr(event, "broker_id", None)
+            self._add(at, "reg" if is_new else "back", **_member(event.cluster, *member, event.addr))
 
     def _began(self, event: e.BrokerRegistered | e.BrokerHeartbeat, at: int) -> None:
         if len(self.since) > 2 * len(self._live) + 64:
@@ -222,59 +228,18 @@ NOTED: dict[type, Callable[[Any], Columns]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
-    """A message in English, by which other languages find theirs, with %(name)s for each value."""
+class EventRow(RecentChange):
+    """A change with its words."""
 
-    message: str
-    values: dict[str, str | Phrase] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return self.message % {name: str(value) for name, value in self.values.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class EventRow:
-    """One change. Heartbeats that change nothing are left out."""
-
-    seq: Annotated[int, "1, 2, 3 … since the start"]
-    at: Annotated[int, "when it happened"]
-    event: Annotated[str, f"as in the journal, but for back (it was unconfirmed), conflict and unregistered: "
-                     f"{', '.join(WORDS)}"]  # fmt: skip
-    text: Annotated[str, "the same in words"]
-    said: Annotated[Phrase, "the words in parts; other languages are found by its messages"]
-    cluster: str | None
-    broker: str | None
-    id: int | None
-    address: str | None
-    cause: str | None
-    count: Annotated[int | None, "of topics; of requests; of stall the pauses within 10 minutes of the first one"]
-    names: Annotated[tuple[str, ...], "the first 5 topics; of kv the namespace and the key; of config the property; "
-                     "of admin and refused the request, and its principal or access key"]  # fmt: skip
-    ms: Annotated[int | None, "of down and doubt the time since the last heartbeat; of stall its length, or that of "
-                  "the longest of several"]  # fmt: skip
-    detail: Annotated[str | None, "of kv and config the value; of conflict the holder of the id; of admin the code "
-                      "of a failure; of refused observed, where the request was answered all the same"]  # fmt: skip
+    text: Annotated[str, "the same in words"] = ""
+    said: Annotated[Phrase, "the words in parts; other languages are found by its messages"] = Phrase("")
 
 
 def event_row(change: RecentChange) -> EventRow:
     """The row of a change."""
     words = said(change)
-    return EventRow(
-        seq=change.seq,
-        at=change.at,
-        event=change.event,
-        text=str(words),
-        said=words,
-        cluster=change.cluster,
-        broker=change.broker,
-        id=change.id,
-        address=change.address,
-        cause=None if change.cause is None else str(change.cause),
-        count=change.times if change.event == "stall" else change.amount if change.event in COUNTED else None,
-        names=change.names,
-        ms=change.amount if change.event in TIMED else None,
-        detail=change.detail,
-    )
+    columns = {one.name: getattr(change, one.name) for one in fields(change)}
+    return EventRow(**columns, text=str(words), said=words)
 
 
 def said(change: RecentChange) -> Phrase:

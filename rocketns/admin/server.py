@@ -1,7 +1,7 @@
 """The HTTP server of the management port: its thread, its loop and its socket; and the list of its features.
 
-To add one: write a module with a function ``add(app, view)`` and its ``PATHS``, and add both to FEATURES. Each path
-needs a class in `rocketns/admin/tokens.py`: without one this module cannot be imported.
+To add one: write a module with a function ``add(app, view)``, and add it to FEATURES. Each path needs a class in
+`rocketns/admin/tokens.py`: without one the server does not start.
 
 * ``app.router.add_get("/path", handler)`` adds a handler: ``async def handler(request) -> web.StreamResponse``.
   It runs on the loop of the management port. It has ``view`` from the closure, or as ``request.app[VIEW]``.
@@ -23,7 +23,6 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
-from typing import NamedTuple
 
 from aiohttp import web
 
@@ -40,30 +39,7 @@ from rocketns.server.tls.contexts import WATCH_INTERVAL_MS
 LOOPBACK = ("127.0.0.1", "::1")
 
 
-class AdminFeature(NamedTuple):
-    """``paths``: all that ``add`` adds."""
-
-    add: Callable[[web.Application, ControlView], None]
-    paths: tuple[str, ...]
-
-
-FEATURES: tuple[AdminFeature, ...] = (
-    AdminFeature(probes.add, probes.PATHS),
-    AdminFeature(exposition.add, exposition.PATHS),
-    AdminFeature(api.add, api.PATHS),
-    AdminFeature(page.add, page.PATHS),
-)
-for feature in FEATURES:
-    tokens.check(feature.paths)
-
-
-def add_features(app: web.Application, view: ControlView) -> None:
-    """Control only. UnclassedPath if a feature adds a path that it does not name."""
-    for one in FEATURES:
-        one.add(app, view)
-    tokens.check(resource.canonical for resource in app.router.resources())
-
-
+FEATURES: tuple[Callable[[web.Application, ControlView], None], ...] = (probes.add, exposition.add, api.add, page.add)
 log = logging.getLogger("rocketns.admin")
 
 
@@ -93,7 +69,9 @@ class AdminServer(HttpPort):
         app = web.Application(middlewares=[watched])
         app[VIEW], app[GATE] = view, self.gate
         app[HOSTS] = Hosts([socket.gethostname(), config.admin_address, *config.host_names])
-        add_features(app, view)
+        for add in FEATURES:
+            add(app, view)
+        tokens.check(resource.canonical for resource in app.router.resources())
         app.on_response_prepare.append(add_headers)
         self._runner = web.AppRunner(app, handle_signals=False, handler_cancellation=True, shutdown_timeout=0.5,
                                      **AIOHTTP)  # fmt: skip

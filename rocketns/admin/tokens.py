@@ -243,34 +243,27 @@ class TokenAccess:
         """
         line, *fields = head.split(b"\r\n")
         path = line.split(b" ", 2)[1].partition(b"?")[0].decode("ascii")
+        token, anyone = _token(fields), self.file.tokens.anyone
+        classes = frozenset[TokenClass]() if token is None else self.file.tokens.classes_of(token)
         try:
             needed = class_of(path)
-        except UnclassedPath:
-            return self._objection_to_unknown(fields, peer, now_s)
-        tokens = self.file.tokens
-        if needed is OPEN or needed in tokens.anyone:
-            return None
-        token = _token(fields)
+        except UnclassedPath:  # also another spelling. Only who has a token is told that there is no such path
+            if classes:
+                return NOT_FOUND
+            needed, path = None, "a path that does not exist"
+        else:
+            if needed is OPEN or needed in anyone or needed in classes:
+                return None
         if token is None:
             return self._refuse(TokenRefusal.NO_TOKEN, needed, path, peer, now_s)
-        classes = tokens.classes_of(token)
-        if needed in classes:
-            return None
-        return self._refuse(
-            TokenRefusal.WRONG_CLASS if classes else TokenRefusal.WRONG_TOKEN, needed, path, peer, now_s
-        )
-
-    def _objection_to_unknown(self, fields: list[bytes], peer: str, now_s: float) -> bytes:
-        """To other spellings of a path, too. Only who has a token is told that there is no such path."""
-        token = _token(fields)
-        if token is not None and self.file.tokens.classes_of(token):
-            return NOT_FOUND
-        reason = TokenRefusal.NO_TOKEN if token is None else TokenRefusal.WRONG_TOKEN
-        return self._refuse(reason, None, "a path that does not exist", peer, now_s)
+        reason = TokenRefusal.WRONG_CLASS if classes else TokenRefusal.WRONG_TOKEN
+        return self._refuse(reason, needed, path, peer, now_s)
 
     def _refuse(self, reason: TokenRefusal, needed: TokenClass | None, path: str, peer: str, now_s: float) -> bytes:
         self.refused[reason] += 1
-        self._log(reason, needed, path, peer, now_s)
+        if count := self._lines.due(now_s):
+            log.warning("management port: refused a request of %s for %s: %s%s. Refused since the last such line: %d",
+                        peer, path, SAYS[reason], f" (class {needed})" if needed else "", count)  # fmt: skip
         what = "a token" if needed is None else f"a token of the class {needed}"
         text = f"this path needs {what}: send the header Authorization: Bearer TOKEN"
         if reason is TokenRefusal.WRONG_CLASS:
@@ -278,11 +271,6 @@ class TokenAccess:
             return refused(HTTPStatus.FORBIDDEN, text, REALM + scope)
         error = b', error="invalid_token"\r\n' if reason is TokenRefusal.WRONG_TOKEN else b"\r\n"
         return refused(HTTPStatus.UNAUTHORIZED, text, REALM + error)
-
-    def _log(self, reason: TokenRefusal, needed: TokenClass | None, path: str, peer: str, now_s: float) -> None:
-        if count := self._lines.due(now_s):
-            log.warning("management port: refused a request of %s for %s: %s%s. Refused since the last such line: %d",
-                        peer, path, SAYS[reason], f" (class {needed})" if needed else "", count)  # fmt: skip
 
 
 def _token(fields: list[bytes]) -> bytes | None:

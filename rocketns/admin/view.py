@@ -15,12 +15,11 @@ Three ways, from cheap to expensive:
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import math
 import time
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Generator
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from rocketns.admin.tokens import AdminGate
 from rocketns.server.facts import Facts
@@ -80,34 +79,18 @@ class Busy(Exception):
     """Control did not answer in time, or too many handlers wait for it."""
 
 
-@dataclass(slots=True)
-class _Copied:
-    """A copy, and when it was made, in seconds of the loop's clock."""
-
-    value: Any
-    made_s: float
-
-
-class _Slices(Generic[T]):
-    """Control's side of a copy."""
-
-    def __init__(self, steps: Generator[None, None, T], done: Callable[[T | None, Exception | None], None]) -> None:
-        self._steps = steps
-        self._done = done
-
-    def run(self) -> None:
-        """Control only. One slice; the next one follows after a pause."""
+async def _in_slices(steps: Generator[None, None, T]) -> T:
+    """Control only."""
+    while True:
         ends_s = time.perf_counter() + SLICE_MS / 1000
         try:
-            next(self._steps)
+            next(steps)
             while time.perf_counter() < ends_s:
-                next(self._steps)
+                next(steps)
         except StopIteration as stop:
-            self._done(stop.value, None)
-        except Exception as error:
-            self._done(None, error)
-        else:
-            asyncio.get_running_loop().call_later(PAUSE_S, self.run)
+            value: T = stop.value
+            return value
+        await asyncio.sleep(PAUSE_S)
 
 
 class ControlView:
@@ -123,7 +106,7 @@ class ControlView:
         self.gate = gate or AdminGate()
         self.log = log
         self._control_loop = control_loop
-        self._copies: dict[Copier[Any], _Copied] = {}
+        self._copies: dict[Copier[Any], tuple[Any, float]] = {}  # and when each was made, by the loop's clock
         self._under_way: dict[Copier[Any], asyncio.Future[Any]] = {}
         self._looks = 0
 
@@ -133,75 +116,58 @@ class ControlView:
         Busy if control needs more than COPY_WITHIN_S.
         """
         now_s = asyncio.get_running_loop().time()
-        copied = self._copies.get(copier)
-        if copied is not None and now_s - copied.made_s < COPY_AGE_S:
-            value: T = copied.value
+        value: T
+        value, made_s = self._copies.get(copier, (None, -math.inf))
+        if now_s - made_s < COPY_AGE_S:
             return value
         future = self._under_way.get(copier)
         if future is None:
-            future = self._under_way[copier] = self._ask(lambda done: _Slices(copier(self.facts), done).run())
+
+            async def copied() -> T:
+                return await _in_slices(copier(self.facts))
+
+            future = self._under_way[copier] = self._ask(copied())
             future.add_done_callback(partial(self._keep, copier))
-        made: T = await _within(future)
-        return made
+        value = await _within(future)
+        return value
 
     async def look(self, function: Callable[[Facts], T]) -> T:
         """What ``function`` returns on control's thread. Busy if LOOKS_MAX wait, or control needs COPY_WITHIN_S."""
         if self._looks >= LOOKS_MAX:
             raise Busy(f"{LOOKS_MAX} requests wait for the control thread")
+
+        async def looked() -> T:
+            return function(self.facts)
+
+        future = self._ask(looked())
         self._looks += 1
-        future = self._ask(lambda done: _call(lambda: function(self.facts), done))
         future.add_done_callback(self._end_look)
-        made: T = await _within(future)
-        return made
+        return await _within(future)
 
-    def _ask(self, begin: Callable[[Callable[[Any, Exception | None], None]], None]) -> asyncio.Future[Any]:
-        """Let control begin something. What it is given gives the result back to this loop."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
-
-        def done(value: Any, error: Exception | None) -> None:
-            with contextlib.suppress(RuntimeError):  # the management port has stopped
-                loop.call_soon_threadsafe(_set, future, value, error)
-
+    def _ask(self, asked: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
+        """Let control's loop run it."""
         try:
-            self._control_loop.call_soon_threadsafe(begin, done)
+            return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asked, self._control_loop))
         except RuntimeError as error:
+            asked.close()
             raise Busy("the server stops") from error
-        return future
 
     def _keep(self, copier: Copier[Any], future: asyncio.Future[Any]) -> None:
         del self._under_way[copier]
         if future.cancelled() or future.exception() is not None:
             return
         loop = asyncio.get_running_loop()
-        self._copies[copier] = copied = _Copied(future.result(), loop.time())
-        loop.call_later(COPY_KEPT_S, self._drop, copier, copied)
+        self._copies[copier] = copy = future.result(), loop.time()
+        loop.call_later(COPY_KEPT_S, self._drop, copier, copy)
 
-    def _drop(self, copier: Copier[Any], copied: _Copied) -> None:
-        if self._copies.get(copier) is copied:
+    def _drop(self, copier: Copier[Any], copy: tuple[Any, float]) -> None:
+        if self._copies.get(copier) is copy:
             del self._copies[copier]
 
     def _end_look(self, future: asyncio.Future[Any]) -> None:
         self._looks -= 1
         if not future.cancelled():
             future.exception()  # looked at, so that asyncio does not log it once more
-
-
-def _call(function: Callable[[], T], done: Callable[[T | None, Exception | None], None]) -> None:
-    """Control only."""
-    try:
-        done(function(), None)
-    except Exception as error:
-        done(None, error)
-
-
-def _set(future: asyncio.Future[Any], value: Any, error: Exception | None) -> None:
-    if future.done():
-        return
-    if error is None:
-        future.set_result(value)
-    else:
-        future.set_exception(error)
 
 
 async def _within(future: asyncio.Future[T]) -> T:

@@ -18,6 +18,7 @@ from rocketns.protocol.body import bodies
 from rocketns.protocol.body.decoding import decode_data_version, decode_queue_datas, java_errors
 from rocketns.protocol.body.register_broker_body import (
     BodyFingerprint,
+    KnownTopics,
     RegisterBrokerBody,
     check_registration,
     decode_register_broker_body,
@@ -82,8 +83,11 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
     context.note(result.events)
     if result.refused:
         raise RegistrationRefused("register broker failed")
+    order = None
+    if context.configuration.namesrv.return_order_topic_config_to_broker:
+        order = context.kv_config.namespace(NAMESPACE_ORDER_TOPIC_CONFIG)
     ext = {"haServerAddr": result.ha_server_addr, "masterAddr": result.master_addr}
-    return Reply(ext_fields=ext, body=_order_topic_config(context))
+    return Reply(ext_fields=ext, body=None if order is None else bodies.kv_table(order))
 
 
 def _admit(context: NamesrvContext, asked: registration.BrokerRegistration, peer: Connection, now: Now) -> None:
@@ -159,8 +163,10 @@ def _registration_body(
     if version < V3_0_11:
         body = RegisterBrokerBody(decode_topic_config_wrapper(command.body, now.epoch_ms), None)
     else:
-        decode = _decoder(context, header)
-        body = decode(command.data, compressed=header.compressed, version=version, now_ms=now.epoch_ms)
+        body = decode_register_broker_body(
+            command.data, compressed=header.compressed, version=version, now_ms=now.epoch_ms,
+            known=_known_topics(context, header),
+        )  # fmt: skip
     repeated = (header.cluster_name, header.broker_name, header.broker_addr, zone_name)
     try:
         check_registration(body, repeated, command.name_bytes_max)
@@ -169,26 +175,18 @@ def _registration_body(
     return body
 
 
-def _decoder(context: NamesrvContext, header: RegisterBrokerRequestHeader) -> Callable[..., RegisterBrokerBody]:
-    """The decoder that leaves out topics which are known already, if all topics are not needed.
+def _known_topics(context: NamesrvContext, header: RegisterBrokerRequestHeader) -> Callable[[], KnownTopics] | None:
+    """What knows the topics that need not be decoded: of 10,000 in a registration hardly one has changed. None if all
+    are needed.
 
-    All are needed in three cases. The registration deletes topics that it does not name: the first one of a restored
-    broker does so. Permissions are masked, as those of a slave may be. The slots do not show the request's changes yet.
+    That is in three cases. The registration deletes topics that it does not name: the first one of a restored broker
+    does so. Permissions are masked, as those of a slave may be. The slots do not show the request's changes yet.
     """
     deletes = context.configuration.namesrv.delete_topic_with_broker_registration
     unheard = header.broker_name in context.tables.unheard
-    if context.registration_reader is None or header.broker_name is None or header.broker_id != MASTER_ID:
-        return decode_register_broker_body
-    if deletes or unheard or context.events:
-        return decode_register_broker_body
-    return partial(context.registration_reader.decode, header.broker_name)
-
-
-def _order_topic_config(context: NamesrvContext) -> bytes | None:
-    if not context.configuration.namesrv.return_order_topic_config_to_broker:
+    if context.known_topics is None or header.broker_name is None or header.broker_id != MASTER_ID:
         return None
-    table = context.kv_config.namespace(NAMESPACE_ORDER_TOPIC_CONFIG)
-    return None if table is None else bodies.kv_table(table)
+    return None if deletes or unheard or context.events else partial(context.known_topics, header.broker_name)
 
 
 def unregister_broker(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
@@ -279,20 +277,10 @@ def check_takeover(
     guard = context.guard
     excuse = excuse_of(context.tables, name, addr, guard.host_of(peer), guard.known(peer, command))
     if excuse is None:
-        _refuse_takeover(context, command, peer, incumbent, now)
+        context.heed(guard.refuse_takeover(peer, command, incumbent, context.principals, now.ms))
     else:
         log.info("broker %s takes the id %d of the group %s over from %s, which counts as live: allowed (%s)",
                  addr, broker_id, name, incumbent, excuse)  # fmt: skip
-
-
-def _refuse_takeover(
-    context: NamesrvContext, command: RemotingCommand, peer: Connection, incumbent: str, now: Now
-) -> None:
-    verdict = context.guard.refuse_takeover(peer, command, incumbent, context.principals, now.ms)
-    if verdict.event is not None:
-        context.note([verdict.event])
-    if verdict.error is not None:
-        raise verdict.error
 
 
 def check_mapped_brokers(
@@ -305,10 +293,6 @@ def check_mapped_brokers(
     if not mappings or context.guard.is_off:
         return
     names = {info.bname or "" for info in mappings.values()} - {broker_name}
-    if not names:
-        return
-    verdict = context.guard.ask_for(peer, command, AccessRequest(command.code, Access.BROKER, lambda: [*names]), now.ms)
-    if verdict.event is not None:
-        context.note([verdict.event])
-    if verdict.error is not None:
-        raise verdict.error
+    if names:
+        asked = AccessRequest(command.code, Access.BROKER, lambda: [*names])
+        context.heed(context.guard.ask_for(peer, command, asked, now.ms))

@@ -27,11 +27,11 @@ def get_route_info_by_topic(context: NamesrvContext, command: RemotingCommand, p
     config = context.configuration.namesrv
     seen = context.view_of(command, peer)
     route = view.pick_up_route(context.tables, config, header.topic, None if seen is None else seen.show)
-    if context.lookups is not None:
-        context.lookups.count(header.topic, peer.address, command.language, command.version, route is None)
+    if context.count_lookup is not None:
+        context.count_lookup(header.topic, peer.address, command.language, command.version, route is None)
     if route is None:
-        if context.missing is not None:
-            context.missing.note(header.topic, peer, now)
+        if context.note_missing is not None:
+            context.note_missing(header.topic, peer, now)
         raise TopicNotExist(header.topic, context.release.faq)
     if config.order_message_enable:
         route.order_topic_conf = context.kv_config.get(NAMESPACE_ORDER_TOPIC_CONFIG, header.topic)

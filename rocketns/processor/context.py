@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from rocketns.access.guard import Guard
+from rocketns.access.guard import AccessVerdict, Guard
 from rocketns.config import Configuration
 from rocketns.errors import RequestError
 from rocketns.filewriter import FileWriter, WholeFile
@@ -18,7 +18,7 @@ from rocketns.javatext import parse_boolean
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.logtext import LogLimiter
 from rocketns.processor.trail import Trail
-from rocketns.protocol.body.register_broker_body import Body, RegisterBrokerBody
+from rocketns.protocol.body.register_broker_body import KnownTopics
 from rocketns.protocol.codes import ANNOUNCED_ADDRESSES, RELEASES, Release
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.admission import PrincipalBounds
@@ -26,6 +26,7 @@ from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
+from rocketns.routeinfo.view import RouteDigests
 from rocketns.views.views import View, Views
 
 log = logging.getLogger("rocketns.broker")
@@ -62,39 +63,8 @@ class Now(NamedTuple):
     epoch_ms: int
 
 
-class LookupCounter(Protocol):
-    """Counts route lookups by topic and client."""
-
-    def count(
-        self, topic: str | None, client: str | None, language: str | None, version: int, missed: bool
-    ) -> None: ...
-
-
-class MissingTopics(Protocol):
-    """Notes which topics without a route are asked for, and by whom."""
-
-    def note(self, topic: str | None, peer: Connection, now: Now) -> None: ...
-
-
-class RegistrationReader(Protocol):
-    """Decodes registrations and leaves out the topics that the tables already hold unchanged."""
-
-    def decode(
-        self, broker_name: str, body: Body | None, *, compressed: bool, version: int, now_ms: int
-    ) -> RegisterBrokerBody:
-        """`decode_register_broker_body` without the unchanged topics of this broker; `TopicTable.known` counts them."""
-
-
-class RouteDigests(Protocol):
-    """The digests of the routes, as `rocketns._fast.routes.digests` defines them."""
-
-    def buckets(self) -> bytes:
-        """The digest of each bucket of topics, 8 bytes each, the lowest first."""
-
-    def topics(self, bucket: int) -> dict[str, int]:
-        """The digests of the topics of one bucket."""
-
-    def __len__(self) -> int: ...
+# Topic, client's address, its language and version, and whether no route was found.
+CountLookup = Callable[[str | None, str | None, str | None, int, bool], object]
 
 
 class UnregisterQueue:
@@ -138,14 +108,15 @@ class RegistrationCounts:
 class NamesrvContext:
     """The state of one name server. ``events`` collects the effects of mutations until `take_events`.
 
-    ``cluster_test`` is the property of that name at start: a later change is shown, but has no effect. ``lookups``
-    counts lookups, None counts none. ``missing`` notes those without a route, None notes none. Without a
-    ``registration_reader`` every registration is decoded in full. ``writer`` writes the two files that requests change:
-    ``config_file`` and the file of ``kv_config``. ``going_away`` is true during a graceful shutdown and a drain,
-    ``restoring`` while the tables are filled. ``release`` is the release of RocketMQ that answers follow. ``views``
-    says which addresses a client gets. ``guard`` says who may do what. ``beyond_bounds`` and ``observed_beyond_bounds``
-    are requests that add more than their principal may register. ``principals`` and ``access_key`` are those of the
-    request that is being processed, none where its sender is not known; ``trail`` makes events of admin requests.
+    ``cluster_test`` is the property of that name at start: a later change is shown, but has no effect. ``count_lookup``
+    counts lookups, ``note_missing`` those without a route. ``known_topics`` makes what knows the topics of a broker
+    name that need not be decoded; without it every registration is decoded in full. ``writer`` writes the two files
+    that requests change: ``config_file`` and the file of ``kv_config``. ``going_away`` is true during a graceful
+    shutdown and a drain, ``restoring`` while the tables are filled. ``release`` is the release of RocketMQ that answers
+    follow. ``views`` says which addresses a client gets. ``guard`` says who may do what. ``beyond_bounds`` and
+    ``observed_beyond_bounds`` are requests that add more than their principal may register. ``principals`` and
+    ``access_key`` are those of the request that is being processed, none where its sender is not known; ``trail`` makes
+    events of admin requests.
     """
 
     configuration: Configuration
@@ -153,9 +124,9 @@ class NamesrvContext:
     unregister_queue: UnregisterQueue
     started_ms: int
     cluster_test: bool = False
-    lookups: LookupCounter | None = None
-    missing: MissingTopics | None = None
-    registration_reader: RegistrationReader | None = None
+    count_lookup: CountLookup | None = None
+    note_missing: Callable[[str | None, Connection, Now], None] | None = None
+    known_topics: Callable[[str], KnownTopics] | None = None
     route_digests: RouteDigests | None = None
     writer: FileWriter = field(default_factory=FileWriter)
     tables: RouteTables = field(default_factory=RouteTables)
@@ -202,6 +173,13 @@ class NamesrvContext:
         """Add the effects of a mutation."""
         self.events.extend(events)
 
+    def heed(self, verdict: AccessVerdict) -> None:
+        """Add the event of a decision, and raise its error, if there are any."""
+        if verdict.event is not None:
+            self.note([verdict.event])
+        if verdict.error is not None:
+            raise verdict.error
+
     def take_events(self) -> list[Event]:
         """All effects since the last call."""
         events, self.events = self.events, []
@@ -221,4 +199,4 @@ class NamesrvContext:
 
     def forget_known_topics(self) -> None:
         """The slots may differ from the tables. From now on every registration is read in full."""
-        self.registration_reader = None
+        self.known_topics = None

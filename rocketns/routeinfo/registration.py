@@ -259,8 +259,14 @@ class _Registration:
         # A host that announced its own address stays its announcer, whoever announces the address later.
         announcer = None if previous is None else previous.announced_by
         announcer = announcer if is_host_of(self.key.addr, announcer) else asked.announced_by
+        accepted, named = None, None if wrapper is None else wrapper.data_version
+        # How to recognise the same body, unless it may mean something else the next time (it names no time), or is
+        # unusual.
+        if asked.body_fingerprint and named and not asked.filter_servers and named.timestamp != asked.epoch_ms:
+            clears, removals = asked.filter_servers is not None, self.tables.removals
+            accepted = AcceptedBody(asked.body_fingerprint, self.name, named, clears, self.topics_applied, removals)
         entry = BrokerLiveInfo(
-            self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr, self.accepted_body(wrapper),
+            self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr, accepted,
             announced_by=announcer, principal=asked.principal,
         )  # fmt: skip
         self.tables.put_live_entry(self.key, entry)
@@ -269,18 +275,6 @@ class _Registration:
             self.key.cluster, self.name, self.key.addr, asked.broker_id, asked.ha_server_addr, version, timeout_ms,
             gap_ms, doubt, announcer,
         ))  # fmt: skip
-
-    def accepted_body(self, wrapper: TopicConfigWrapper | None) -> AcceptedBody | None:
-        """How to recognise the same body. None if it may mean something else the next time, or is unusual."""
-        asked = self.asked
-        version = None if wrapper is None else wrapper.data_version
-        if asked.body_fingerprint is None or version is None or asked.filter_servers:
-            return None
-        if version.timestamp == asked.epoch_ms:  # the body names none
-            return None
-        clears = asked.filter_servers is not None
-        removals = self.tables.removals
-        return AcceptedBody(asked.body_fingerprint, self.name, version, clears, self.topics_applied, removals)
 
     def note_min_broker_id(self, group: BrokerData) -> None:
         """chooseBrokerAddrsToNotify: everyone but the newcomer, or the newcomer itself where it is alone."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import PERM_WRITE
 from rocketns.routeinfo.events import BrokerDown, Cause, Event, MinBrokerIdChanged, TopicsDeleted, TopicsPut
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
@@ -61,7 +60,9 @@ def _unregister(tables: RouteTables, request: UnregisterRequest, now_ms: int, ou
     if request.entry is not None and tables.live(request.cluster, request.addr) is not request.entry:
         return
     outcome.events.append(_remove_live_entry(tables, request, BrokerAddrInfo(request.cluster, request.addr), now_ms))
-    group = _group_to_leave(tables, request)
+    # As in Java the id need not match, but there must be one.
+    is_named = request.broker_name is not None and request.broker_id is not None
+    group = tables.broker_addr_table.get(request.broker_name or "") if is_named else None
     if group is None:
         return
     name = group.broker_name
@@ -76,12 +77,6 @@ def _unregister(tables: RouteTables, request: UnregisterRequest, now_ms: int, ou
     outcome.reduced[name] = request.cause
     if is_min:
         outcome.left_as_min[name] = request.addr
-
-
-def _group_to_leave(tables: RouteTables, request: UnregisterRequest) -> BrokerData | None:
-    """As in Java the id need not match, but there must be one."""
-    is_named = request.broker_name is not None and request.broker_id is not None
-    return tables.broker_addr_table.get(request.broker_name or "") if is_named else None
 
 
 def _remove_live_entry(tables: RouteTables, request: UnregisterRequest, key: BrokerAddrInfo, now_ms: int) -> BrokerDown:

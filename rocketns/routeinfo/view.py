@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 
+from rocketns._fast.routes.digests import bucket_digests, topic_count, topic_digest, topics_of_bucket
+from rocketns._fast.routes.routes import RouteSlots
 from rocketns.config import NamesrvConfig
 from rocketns.errors import ListTooLong
 from rocketns.javatext import first_of_hash_map
-from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
+from rocketns.protocol.body.route import BrokerData, TopicRouteData
 from rocketns.protocol.codes import (
     MASTER_ID,
     PERM_WRITE,
@@ -74,18 +76,14 @@ def _present_acting_masters(route: TopicRouteData) -> None:
 
 def filter_by_zone(route: TopicRouteData, zone_name: str) -> None:
     """ZoneRouteRPCHook: keep the groups of the zone, and those that have no master to prefer."""
-    removed = [group for group in route.broker_datas if not _in_zone(group, zone_name)]
+    zone = zone_name.lower()
+    others = (group for group in route.broker_datas if group.zone_name is None or group.zone_name.lower() != zone)
+    removed = [group for group in others if MASTER_ID in group.broker_addrs]
     names = {group.broker_name for group in removed}
     route.broker_datas = [group for group in route.broker_datas if group.broker_name not in names]
     route.queue_datas = [(name, queues) for name, queues in route.queue_datas if name not in names]
     for addr in [addr for group in removed for addr in group.broker_addrs.values()]:
         route.filter_server_table.pop(addr, None)
-
-
-def _in_zone(group: BrokerData, zone_name: str) -> bool:
-    if MASTER_ID not in group.broker_addrs:
-        return True
-    return group.zone_name is not None and group.zone_name.lower() == zone_name.lower()
 
 
 def topics_by_cluster(tables: RouteTables, cluster: str | None, most: int) -> Collection[str]:
@@ -129,13 +127,10 @@ def _sys_flags(tables: RouteTables, most: int) -> dict[str, int]:
                 read += len(queues)
                 if read > most:
                     raise ListTooLong("topics with a unit flag have more queues than UNIT_QUEUES_READ_MAX", most)
-                flags[topic] = _sys_flag(queues)
+                of_brokers = {queue.topic_sys_flag for queue in queues.values()}
+                is_one = len(of_brokers) == 1
+                flags[topic] = of_brokers.pop() if is_one else queues[first_of_hash_map(queues)].topic_sys_flag
     return flags
-
-
-def _sys_flag(queues: dict[str, QueueData]) -> int:
-    flags = {queue.topic_sys_flag for queue in queues.values()}
-    return flags.pop() if len(flags) == 1 else queues[first_of_hash_map(queues)].topic_sys_flag
 
 
 def unit_topics(tables: RouteTables, most: int) -> list[str]:
@@ -152,3 +147,25 @@ def has_unit_sub_ununit_topics(tables: RouteTables, most: int) -> list[str]:
     """getHasUnitSubUnUnitTopicList."""
     flags = _sys_flags(tables, most)
     return [topic for topic, flag in flags.items() if flag & SYS_FLAG_UNIT_SUB and not flag & SYS_FLAG_UNIT]
+
+
+class RouteDigests:
+    """The digests of the routes: see `rocketns._fast.routes.digests`. The slots keep them with every change."""
+
+    def __init__(self, slots: RouteSlots) -> None:
+        self._slots = slots
+
+    def buckets(self) -> bytes:
+        """The digest of each bucket of topics, 8 bytes each, the lowest first."""
+        return bucket_digests(self._slots)
+
+    def topics(self, bucket: int) -> dict[str, int]:
+        """The digests of the topics of one bucket."""
+        return topics_of_bucket(self._slots, bucket)
+
+    def topic(self, topic: str) -> int | None:
+        """The digest of a topic; None if no broker has queues of it."""
+        return topic_digest(self._slots, topic)
+
+    def __len__(self) -> int:
+        return topic_count(self._slots)

@@ -58,32 +58,26 @@ class Jobs:
     """All periodic jobs of a server."""
 
     def __init__(self) -> None:
-        self._jobs: list[PeriodicJob] = []
+        self._jobs: dict[str, PeriodicJob] = {}
 
     def add(self, name: str, run: Callable[[], None], *, first_ms: int, every_ms: int) -> None:
         """``first_ms`` is the time of the first run. An interval below 1 ms counts as 1 ms."""
-        self._jobs.append(PeriodicJob(name, run, max(1, every_ms), first_ms))
+        self._jobs[name] = PeriodicJob(name, run, max(1, every_ms), first_ms)
 
     def run_due(self, now_ms: int) -> None:
         """Run each due job once, however many intervals were missed. A job that fails is logged and kept."""
-        for job in self._jobs:
+        for job in self._jobs.values():
             if job.due_ms <= now_ms:
                 job.due_ms += job.every_ms * ((now_ms - job.due_ms) // job.every_ms + 1)
                 self._run(job)
 
-    def due_ms(self, name: str) -> int:
-        """The time of a job's next run."""
-        return next(job.due_ms for job in self._jobs if job.name == name)
-
     def postpone(self, name: str, due_ms: int) -> None:
         """Run the job at this time next, and from then on at its rate."""
-        for job in self._jobs:
-            if job.name == name:
-                job.due_ms = due_ms
+        self._jobs[name].due_ms = due_ms
 
     def next_due_ms(self) -> int:
         """The time of the next `run_due`. There is always a job."""
-        return min(job.due_ms for job in self._jobs)
+        return min(job.due_ms for job in self._jobs.values())
 
     def _run(self, job: PeriodicJob) -> None:
         began_s = time.monotonic()

@@ -8,22 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns._fast.routes.known_topics import PublishedTopics
-from rocketns._fast.routes.routes import RouteSlots
 from rocketns.access.guard import Guard
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter
 from rocketns.kvconfig.manager import KVConfigManager
-from rocketns.processor.context import LookupCounter, NamesrvContext, UnregisterQueue
-from rocketns.protocol.body.register_broker_body import (
-    Body,
-    RegisterBrokerBody,
-    decode_register_broker_body,
-)
+from rocketns.processor.context import CountLookup, NamesrvContext, UnregisterQueue
 from rocketns.protocol.codes import SerializeType
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.clock import Clock, Jobs
@@ -50,14 +45,14 @@ class CoreState:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """How the core reaches the world. ``record``, ``when_written`` and ``lookups`` are the journal's."""
+    """How the core reaches the world. ``record``, ``when_written`` and ``count_lookup`` are the journal's."""
 
     client: RemotingClient
     writer: FileWriter
     reactors: Reactors
     record: Recorder | None = None
     when_written: Callable[[Callable[[], None]], None] | None = None
-    lookups: LookupCounter | None = None
+    count_lookup: CountLookup | None = None
 
 
 class Core:
@@ -74,9 +69,9 @@ class Core:
             UnregisterQueue(config.un_register_broker_queue_capacity),
             started_ms=clock.now().ms,
             cluster_test=config.cluster_test,
-            lookups=outside.lookups,
-            missing=self.missing,
-            registration_reader=KnownTopicsReader(self.publisher.slots),
+            count_lookup=outside.count_lookup,
+            note_missing=self.missing.note,
+            known_topics=partial(PublishedTopics, self.publisher.slots),
             route_digests=self.publisher.digests,
             writer=outside.writer,
             tables=tables,
@@ -106,21 +101,3 @@ class Core:
         housekeeping = BrokerHousekeeping(self.context, clock, self.delivery, self.stalls, silence)
         self.control = Control(configuration, clock, answering, housekeeping, deferred, self.reactors)
         self.expiry = Expiry(self.context, clock, self.jobs, self.stalls, self.control, silence)
-
-
-class KnownTopicsReader:
-    """The `processor.context.RegistrationReader`: of 10,000 topics in a registration hardly one has changed."""
-
-    def __init__(self, slots: RouteSlots) -> None:
-        self._slots = slots
-
-    def decode(
-        self, broker_name: str, body: Body | None, *, compressed: bool, version: int, now_ms: int
-    ) -> RegisterBrokerBody:
-        return decode_register_broker_body(
-            body,
-            compressed=compressed,
-            version=version,
-            now_ms=now_ms,
-            known=lambda: PublishedTopics(self._slots, broker_name),
-        )

@@ -87,25 +87,15 @@ def _is_meant(address: Address, network: Network) -> bool:
     return (network.is_loopback or not address.is_loopback) and (network.is_link_local or not address.is_link_local)
 
 
-class Refusals:
-    """Whether an address refuses connections: a time-out, an accepted connection or another error proves nothing.
-
-    Runs on the event loop's thread.
+async def refuses(reach: Reach, addr: str, announced_by: str | None) -> bool:
+    """Whether every address of ``host:port`` refuses a connection: a time-out, an accepted connection or another error
+    proves nothing. Never raises. ``announced_by``: see `Reach`. An address that is out of reach is not asked.
     """
-
-    def __init__(self, reach: Reach) -> None:
-        self._reach = reach
-
-    async def refuses(self, addr: str, announced_by: str | None) -> bool:
-        """Whether every address of ``host:port`` refuses a connection. Never raises.
-
-        ``announced_by``: see `Reach`. An address that is out of reach is not asked.
-        """
-        try:
-            addresses = await self._reach.addresses(addr, announced_by)
-            return bool(addresses) and all([await _refuses(*one) for one in addresses])
-        except (OSError, ValueError, UnicodeError, TimeoutError):
-            return False
+    try:
+        addresses = await reach.addresses(addr, announced_by)
+        return bool(addresses) and all([await _refuses(*one) for one in addresses])
+    except (OSError, ValueError, UnicodeError, TimeoutError):
+        return False
 
 
 async def _refuses(family: socket.AddressFamily, address: tuple[object, ...]) -> bool:
@@ -116,9 +106,6 @@ async def _refuses(family: socket.AddressFamily, address: tuple[object, ...]) ->
         except ConnectionRefusedError:
             return True
     return False
-
-
-TOO_MUCH_HELD = "over the limit for unfinished frames (incomingBytesMax), and nobody else is to be closed"
 
 
 class ChargedConnection(OutgoingConnection, Connection):  # type: ignore[override]  # asyncio says whether it is open
@@ -139,7 +126,7 @@ class ChargedConnection(OutgoingConnection, Connection):  # type: ignore[overrid
     def note_unfinished(self, size: int) -> None:
         change, self._counted_bytes = size - self._counted_bytes, size
         if change and not self._reactors.count_here(change):
-            self.fail(TOO_MUCH_HELD)
+            self.fail("over the limit for unfinished frames (incomingBytesMax), and nobody else is to be closed")
 
     def keep_nothing(self) -> None:
         super().keep_nothing()

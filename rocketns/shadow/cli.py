@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import socket
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from rocketns.addresses import with_port
+from rocketns.client.resolving import is_own
 from rocketns.errors import StartupError
 from rocketns.logs import start_logging
 from rocketns.shadow.options import parse
@@ -58,25 +61,12 @@ def _write(path: Path, standing: Standing) -> int:
 def check_upstream(upstream: tuple[str, int], bind: str, port: int) -> None:
     """StartupError if the upstream is the shadow itself. One that cannot be resolved now may be so later."""
     host, its = upstream
-    if its != port:
-        return
-    try:
-        found = {str(address[0]) for *_, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)}
-    except (OSError, UnicodeError):
-        return
-    if any(address == bind or (bind in WILDCARDS and _is_of_this_machine(address)) for address in found):
-        raise StartupError(f"the upstream {host}:{port} is the shadow itself. Move the name server to another port, "
-                           "and name that as --upstream")  # fmt: skip
-
-
-def _is_of_this_machine(address: str) -> bool:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        try:
-            probe.bind((address, 0))
-        except OSError:
-            return False
-    return True
+    with contextlib.suppress(OSError, UnicodeError):
+        found = socket.getaddrinfo(host, its, type=socket.SOCK_STREAM) if its == port else []
+        is_bound = any(address[0] == bind for *_, address in found)
+        if is_bound or (found and bind in WILDCARDS and asyncio.run(is_own(with_port(host, its), port))):
+            raise StartupError(f"the upstream {host}:{port} is the shadow itself. Move the name server to another "
+                               "port, and name that as --upstream")  # fmt: skip
 
 
 def check_report(path: Path) -> None:

@@ -21,7 +21,6 @@ from rocketns.languages import N_
 from rocketns.protocol.codes import LanguageCode, SerializeType, request_name, version_name
 from rocketns.protocol.codes import RequestCode as Code
 from rocketns.shadow.comparing.comparing import Comparing, Finding
-from rocketns.shadow.comparing.even import version_of
 from rocketns.shadow.frames import ReadRequest, joined, split
 from rocketns.shadow.options import SETTLE_S
 from rocketns.shadow.pairs import LATE_MS, SHOWN_CHARACTERS, Counts, Kept, Outcome, Pair
@@ -51,12 +50,11 @@ _comparing = Comparing()
 
 class Judged(NamedTuple):
     """What one comparison found. ``question`` is the same for pairs that ask the same; ``text`` and ``client`` are for
-    people; ``release`` is the upstream's, empty if its answer has none. ``may_be_asked``: asking again settles it."""
+    people. ``may_be_asked``: asking again settles it."""
 
     code: int
     finding: Finding
     client: str
-    release: str
     question: str = ""
     text: str = ""
     may_be_asked: bool = False
@@ -75,8 +73,7 @@ def examine(pairs: Sequence[Pair]) -> list[Judged]:
 def _examine(pair: Pair) -> Judged:
     request = ReadRequest(pair.request)
     finding = _comparing.compare(pair, request)
-    version = None if pair.upstream is None else version_of(pair.upstream)
-    found = Judged(request.code, finding, client_of(request), "" if version is None else version_name(version))
+    found = Judged(request.code, finding, client_of(request))
     if finding.outcome in FINE and _timed(pair, finding.outcome) in FINE:
         return found
     broker = repr([request.fields.get(name) for name in ("clusterName", "brokerName", "brokerAddr")])
@@ -195,7 +192,7 @@ class Judge:
     def take(self, pair: Pair, judged: Judged, now_s: float) -> Outcome | None:
         """Count a pair that was examined. None while it is not known."""
         counts, finding = self.counts, judged.finding
-        counts.note(judged.client, judged.release)
+        counts.add_client(judged.client)
         outcome = _timed(pair, finding.outcome)
         if outcome not in FINE and pair.at_ms < self._warm_ms:
             outcome = Outcome.WARMING

@@ -10,16 +10,7 @@ from rocketns import __version__
 from rocketns.languages import language, texts
 from rocketns.logtext import escape as shown  # a peer's text without characters that move or hide others
 from rocketns.shadow.pairs import UNWANTED, Kept, Pair
-from rocketns.shadow.standing import (
-    Section,
-    Standing,
-    differences_of,
-    facts_of,
-    moment,
-    number,
-    sections,
-    verdict_on,
-)
+from rocketns.shadow.standing import Section, Standing, differences_of, facts_of, moment, number, sections, verdict_on
 from rocketns.tools.decode.frames import frames
 from rocketns.tools.decode.reading import Stream
 from rocketns.tools.decode.showing import Names, lines
@@ -82,7 +73,7 @@ def content(standing: Standing, *, with_frames: bool = False) -> Markup:
             *([tag("p", more, class_="quiet")] if samples.more else []),
         ))  # fmt: skip
     parts += others
-    numbers = {"not compared": standing.counts.skipped, **standing.relay}
+    numbers = {"not compared": standing.skipped, **standing.relay}
     facts = {_("upstream"): standing.upstream, **{name: number(value) for name, value in numbers.items()}}
     items = [tag("div", tag("dt", name), tag("dd", shown(value))) for name, value in facts.items()]
     parts.append(tag("section", tag("details", tag("summary", tag("b", _("Details"))), tag("dl", *items))))

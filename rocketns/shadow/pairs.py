@@ -12,10 +12,9 @@ from rocketns.protocol.codes import request_name
 
 # Two answers of 16 MiB, the largest frame of Java's own decoder, and a request. A larger pair is skipped.
 PAIR_BYTES_MAX = 40 * 1024 * 1024
-PEER_BYTES_MAX = 255
 # An own answer that comes so long after the upstream's is `late`.
 LATE_MS = 1000.0
-# Names of clients and releases; all others are one. They are chosen by peers.
+# Names of clients, which they choose; all others are one.
 NAMES_MAX = 100
 OTHERS = "others"
 KEPT_MAX = 100
@@ -124,15 +123,13 @@ class Samples:
 class Counts:
     """``outcomes`` has pairs by name of the request and outcome, ``listed`` by id of docs/differences.md.
 
-    ``clients`` are languages and versions of peers, ``releases`` those of the upstream's answers; both are counted in
-    pairs that were judged. ``skipped`` pairs found no room, or are too large. ``first_ms`` and ``last_ms`` are the wall
-    clock at the first and the last unwanted pair.
+    ``clients`` are languages and versions of peers, of the pairs that were judged. ``skipped`` pairs found no room, or
+    are too large. ``first_ms`` and ``last_ms`` are the wall clock at the first and the last unwanted pair.
     """
 
     outcomes: Counter[tuple[str, Outcome]] = field(default_factory=Counter)
     listed: Counter[str] = field(default_factory=Counter)
     clients: Counter[str] = field(default_factory=Counter)
-    releases: Counter[str] = field(default_factory=Counter)
     skipped: int = 0
     first_ms: int | None = None
     last_ms: int | None = None
@@ -149,11 +146,9 @@ class Counts:
         self.last_ms = max(self.last_ms or kept.at_ms, kept.at_ms)
         self.samples.add(kept)
 
-    def note(self, client: str, release: str) -> None:
-        """A pair of such a client, and of an upstream of such a release; empty: it is not known."""
-        for names, name in ((self.clients, client), (self.releases, release)):
-            if name:
-                names[name if name in names or len(names) < NAMES_MAX else OTHERS] += 1
+    def add_client(self, name: str) -> None:
+        """A pair of such a client."""
+        self.clients[name if name in self.clients or len(self.clients) < NAMES_MAX else OTHERS] += 1
 
     def of(self, outcome: Outcome) -> int:
         """Pairs of all requests with such an outcome."""

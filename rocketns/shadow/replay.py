@@ -5,15 +5,16 @@ Each recorded connection has one of its own, and the requests go out one after t
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
+import socket
 import ssl
+import time
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 from rocketns.addresses import split, with_port
 from rocketns.client.tls import client_context
@@ -28,7 +29,7 @@ from rocketns.shadow.pairs import UNWANTED, Counts, Outcome, Pair
 from rocketns.shadow.recording import clean, decoded, read_recording
 from rocketns.shadow.tree import UnreadableError
 from rocketns.tools.keys import tls_of
-from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, Report, TextTable, complain, print_answer
+from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, TextTable, complain, print_answer
 
 INTERRUPTED = 130
 # Frames that are no answer to the request, such as notifications, until its answer.
@@ -51,50 +52,54 @@ class NoAnswerError(RocketnsError):
 
 
 class Connection:
-    """To the name server that is asked. One at a time: a request, then its answer."""
+    """To the name server that is asked. One at a time: a request, then its answer, within the same time."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, within_s: float) -> None:
-        self._reader, self._writer, self._within_s = reader, writer, within_s
-
-    @classmethod
-    async def open(cls, host: str, port: int, tls: ssl.SSLContext | None, within_s: float) -> Self:
+    def __init__(self, host: str, port: int, tls: ssl.SSLContext | None, within_s: float) -> None:
         """UnreachableError where nobody answers in time."""
+        self._within_s = within_s
         try:
-            async with asyncio.timeout(within_s):
-                reader, writer = await asyncio.open_connection(host, port, ssl=tls)
+            self._socket = socket.create_connection((host, port), within_s)
+            if tls is not None:
+                self._socket = tls.wrap_socket(self._socket, server_hostname=host)
         except OSError as error:
-            reason = str(error) or f"no answer within {within_s:g} s"
-            raise UnreachableError(f"{with_port(host, port)} cannot be reached: {reason}") from error
-        return cls(reader, writer, within_s)
+            raise UnreachableError(f"{with_port(host, port)} cannot be reached: {error}") from error
 
-    async def ask(self, frame: bytes, command: RemotingCommand) -> bytes | None:
+    def ask(self, frame: bytes, command: RemotingCommand) -> bytes | None:
         """The answer; None where none is due (oneway). NoAnswerError."""
-        has_opaque = frame[_LENGTH_BYTES] != 0 or b'"opaque"' in frame
+        opaque = command.opaque if frame[_LENGTH_BYTES] != 0 or b'"opaque"' in frame else None
+        self._ends_s = time.monotonic() + self._within_s
         try:
-            async with asyncio.timeout(self._within_s):
-                self._writer.write(frame)
-                await self._writer.drain()
-                return None if command.is_oneway else await self._answer(command.opaque if has_opaque else None)
-        except (OSError, asyncio.IncompleteReadError, MalformedFrame) as error:
+            self._socket.settimeout(self._within_s)
+            self._socket.sendall(frame)
+            return None if command.is_oneway else self._answer(opaque)
+        except (OSError, MalformedFrame) as error:
             raise NoAnswerError(str(error) or type(error).__name__) from error
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """End it at once."""
-        self._writer.close()
-        with contextlib.suppress(OSError):
-            await self._writer.wait_closed()
+        self._socket.close()
 
-    async def _answer(self, opaque: int | None) -> bytes:
+    def _answer(self, opaque: int | None) -> bytes:
         for _ in range(UNASKED_MAX):
-            length = await self._reader.readexactly(_LENGTH_BYTES)
+            length = self._read(_LENGTH_BYTES)
             size = int.from_bytes(length, "big", signed=True)
             if not 0 < size <= FRAME_SIZE_MAX_BYTES - _LENGTH_BYTES:
                 raise NoAnswerError(f"a frame of {size} bytes")
-            frame = length + await self._reader.readexactly(size)
+            frame = length + self._read(size)
             command = decode(frame)
             if command.is_response and opaque in (None, command.opaque):
                 return frame
         raise NoAnswerError(f"{UNASKED_MAX} frames, and the answer is not among them")
+
+    def _read(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            self._socket.settimeout(max(self._ends_s - time.monotonic(), 0.001))
+            more = self._socket.recv(size - len(data))
+            if not more:
+                raise NoAnswerError("the connection was closed")
+            data += more
+        return bytes(data)
 
 
 @dataclass(slots=True)
@@ -122,19 +127,19 @@ class Result(Counts):
 class Player:
     """``open_one`` makes a connection; its UnreachableError ends the replay.
 
-    ``with_changes``: also what registers, unregisters or changes something is sent, once. ``settle`` is awaited before
+    ``with_changes``: also what registers, unregisters or changes something is sent, once. ``settle`` is called before
     a read that differs is asked again.
     """
 
-    def __init__(self, open_one: Callable[[], Awaitable[Connection]], *, with_changes: bool,
-                 settle: Callable[[], Awaitable[object]]) -> None:  # fmt: skip
+    def __init__(self, open_one: Callable[[], Connection], *, with_changes: bool,
+                 settle: Callable[[], object]) -> None:  # fmt: skip
         self._open_one, self._with_changes, self._settle = open_one, with_changes, settle
         self._open: dict[int, Connection] = {}
         self._comparing = Comparing()
         self._asked_again = 0
         self.result = Result()
 
-    async def play(self, pairs: Iterable[Pair]) -> Result:
+    def play(self, pairs: Iterable[Pair]) -> Result:
         """Play all of them."""
         try:
             for number, pair in enumerate(pairs, 1):
@@ -142,14 +147,14 @@ class Player:
                 if changes(command.code) and not self._with_changes:
                     self.result.unsent += 1
                 else:
-                    await self._play(number, pair, command)
+                    self._play(number, pair, command)
         finally:
             for connection in self._open.values():
-                await connection.close()
+                connection.close()
         return self.result
 
-    async def _play(self, number: int, pair: Pair, command: RemotingCommand) -> None:
-        answer = await self._ask(pair, command)
+    def _play(self, number: int, pair: Pair, command: RemotingCommand) -> None:
+        answer = self._ask(pair, command)
         self.result.sent += 1
         if command.is_oneway:
             self.result.oneway += 1
@@ -161,8 +166,8 @@ class Player:
         may_ask = self._asked_again < ASKED_AGAIN_MAX and not changes(command.code)
         if finding.outcome is Outcome.DIFFERENT and may_ask:
             self._asked_again += 1
-            await self._settle()
-            again = self._found(pair, command, await self._ask(pair, command))
+            self._settle()
+            again = self._found(pair, command, self._ask(pair, command))
             finding = Finding(Outcome.SETTLED) if again.outcome in COLUMNS[:3] else finding
         self.result.compared(number, command.code, pair.peer, finding)
 
@@ -171,14 +176,14 @@ class Player:
             answer = answer and clean(command, answer)
         return self._comparing.compare(pair._replace(own=answer))
 
-    async def _ask(self, pair: Pair, command: RemotingCommand) -> bytes | None:
+    def _ask(self, pair: Pair, command: RemotingCommand) -> bytes | None:
         """The answer; None if there is none, or none is due."""
         if pair.connection not in self._open:
-            self._open[pair.connection] = await self._open_one()
+            self._open[pair.connection] = self._open_one()
         try:
-            return await self._open[pair.connection].ask(pair.request, command)
+            return self._open[pair.connection].ask(pair.request, command)
         except NoAnswerError:
-            await self._open.pop(pair.connection).close()
+            self._open.pop(pair.connection).close()
             return None
 
 
@@ -191,7 +196,7 @@ def main(arguments: Sequence[str]) -> int:
     """``arguments`` without the word replay. Return the exit status."""
     options = parse_replay(arguments)
     try:
-        result = asyncio.run(_run(options))
+        result = _run(options)
     except KeyboardInterrupt:
         return INTERRUPTED
     except (OSError, RocketnsError) as error:
@@ -204,21 +209,23 @@ def main(arguments: Sequence[str]) -> int:
     return EXIT_DIFFERENT if result.unwanted else EXIT_FOUND
 
 
-async def _run(options: Namespace) -> Result:
+def _run(options: Namespace) -> Result:
     host, port = split(options.to)
     assert port is not None
     config = tls_of(options, os.environ)
     tls = client_context(config) if config.enable else None
     player = Player(
-        lambda: Connection.open(host, port, tls, options.timeout), with_changes=options.all,
-        settle=lambda: asyncio.sleep(SETTLE_S),
+        lambda: Connection(host, port, tls, options.timeout), with_changes=options.all,
+        settle=lambda: time.sleep(SETTLE_S),
     )  # fmt: skip
-    return await player.play(read_recording(options.file))
+    return player.play(read_recording(options.file))
 
 
-def report(result: Result, addr: str) -> Report:
+def report(result: Result, addr: str) -> list[str | TextTable]:
     """For people."""
-    parts: Report = [f"{result.sent} requests were sent to {addr}, and {result.judged} answers compared."]
+    parts: list[str | TextTable] = [
+        f"{result.sent} requests were sent to {addr}, and {result.judged} answers compared."
+    ]
     parts += [f"{number} {text}." for number, text in (
         (result.unsent, "were not sent: they may change something"), (result.oneway, "have no answer (oneway)"),
         (result.unanswered, "had no recorded answer"),

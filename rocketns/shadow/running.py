@@ -28,7 +28,7 @@ from rocketns.shadow.half import OwnHalf
 from rocketns.shadow.judge import Asker, Judging
 from rocketns.shadow.judging import Judge
 from rocketns.shadow.pairs import Outcome
-from rocketns.shadow.relay.client import EitherClient, PlainClient
+from rocketns.shadow.relay.ends import EitherClient, PlainClient
 from rocketns.shadow.relay.relay import Relay, Upstream
 from rocketns.shadow.standing import Standing
 from rocketns.shadow.status import StatusPort
@@ -70,7 +70,11 @@ class Shadow:
         self._build()
         if self._contexts is not None:
             await self._contexts.start()
-        self._signals(stop)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+        for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+            signal.signal(number, signal.SIG_IGN)
         gc.freeze()
         gc.set_threshold(GC_YOUNG_OBJECTS)
         if self._status is not None:  # before there are processes to be ended if its port is in use
@@ -78,7 +82,10 @@ class Shadow:
         self.half.start()
         self.judging.start()
         self.relay.start()
-        server = await self._listening.serve(self._client)
+        contexts = self._contexts
+        server = await self._listening.serve(
+            lambda: PlainClient(self.relay) if contexts is None else EitherClient(self.relay, contexts)
+        )
         log.info("the shadow of %s listens at %s", self.upstream, self._address)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._until(stop), self.options.for_s)
@@ -118,7 +125,7 @@ class Shadow:
         return Standing(
             self.judge.counts, str(self.upstream), self._address, self._began_ms, _epoch_ms(),
             None if half.port is None else round(half.settles_in_s, 1),
-            self.upstream.trouble, self.relay.counts.items(),
+            self.judge.counts.skipped + self.relay.counts.skipped, self.upstream.trouble, self.relay.counts.items(),
         )  # fmt: skip
 
     def _make_upstream_context(self) -> None:
@@ -128,26 +135,6 @@ class Shadow:
                 self._context = client_context(self._tls)
             except (OSError, ValueError, RocketnsError) as error:
                 raise StartupError(f"TLS to the upstream cannot be set up: {error}") from error
-
-    def _reread(self) -> None:
-        """SIGHUP: the TLS files may be other ones."""
-        if self._contexts is not None:
-            self._contexts.reread()
-        try:
-            self._make_upstream_context()
-        except StartupError as error:
-            log.error("%s. The context in use is kept", error)
-
-    def _client(self) -> PlainClient:
-        return PlainClient(self.relay) if self._contexts is None else EitherClient(self.relay, self._contexts)
-
-    def _signals(self, stop: asyncio.Event) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stop.set)
-        loop.add_signal_handler(signal.SIGHUP, self._reread)
-        for number in (signal.SIGUSR1, signal.SIGUSR2):
-            signal.signal(number, signal.SIG_IGN)
 
     async def _until(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
@@ -161,7 +148,6 @@ class Shadow:
         """Add what the relay counted by itself."""
         for code, number in self.relay.pairing.take_equal().items():
             self.judge.counts.add(code, Outcome.EQUAL, number)
-        self.judge.counts.skipped += self.relay.take_skipped()
 
     def _half_changed(self) -> None:
         if self.half.port is not None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from rocketns.languages import N_, texts
 from rocketns.protocol.codes import RequestCode
 from rocketns.shadow.pairs import UNWANTED, Counts, Kept, Outcome
+from rocketns.tools.arguments import shown
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, Report, TextTable, lines_of
 
 _ = texts("help")
@@ -18,7 +19,6 @@ _ = texts("help")
 # The exit criterion of docs/migration.md: as long without a difference.
 ENOUGH_MS = 24 * 3_600_000
 KEPT_SHOWN = 10
-_UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 
 MEANINGS = {
     Outcome.EQUAL: N_("the same bytes"),
@@ -37,7 +37,8 @@ class Standing:
     """Times are the wall clock's, in milliseconds. Only ``counts`` has texts of peers.
 
     ``address`` is where it listens. ``settles_in_s`` is the time that brokers still have to register at the own half,
-    None while that does not run. ``trouble`` says why the upstream takes no connections. ``relay`` has its numbers.
+    None while that does not run. ``skipped`` pairs were not compared. ``trouble`` says why the upstream takes no
+    connections. ``relay`` has its numbers.
     """
 
     counts: Counts
@@ -46,6 +47,7 @@ class Standing:
     began_ms: int
     now_ms: int
     settles_in_s: float | None = 0.0
+    skipped: int = 0
     trouble: str = ""
     relay: Mapping[str, int] = field(default_factory=dict)
 
@@ -93,19 +95,19 @@ def verdict_on(standing: Standing) -> Verdict:
 
 def _of_pairs(standing: Standing) -> Verdict:
     counts = standing.counts
-    ran, judged = duration(standing.ran_ms), number(counts.judged)
+    ran, judged = shown(standing.ran_ms / 1000), number(counts.judged)
     if counts.unwanted:
         return _differing(standing)
     if not counts.judged:
         sentence = _("no answers were compared in {ran}").format(ran=ran)
         return Verdict(Mood.WAITING, sentence, advice=_why_nothing(standing))
     sentence = _("0 different of {judged} answers in {ran}").format(judged=judged, ran=ran)
-    if counts.skipped:
+    if standing.skipped:
         return Verdict(Mood.WAITING, _("{sentence}; {skipped} more were not compared").format(
-            sentence=sentence, skipped=number(counts.skipped)))  # fmt: skip
+            sentence=sentence, skipped=number(standing.skipped)))  # fmt: skip
     if standing.ran_ms < ENOUGH_MS:
         enough = _("{sentence}; enough after {day} without a difference")
-        return Verdict(Mood.GOOD, enough.format(sentence=sentence, day=duration(ENOUGH_MS)))
+        return Verdict(Mood.GOOD, enough.format(sentence=sentence, day=shown(ENOUGH_MS / 1000)))
     return Verdict(Mood.GOOD, _("{sentence}; enough to replace a name server").format(sentence=sentence),
                    advice=_("docs/migration.md says how one of several name servers is replaced."))  # fmt: skip
 
@@ -119,7 +121,7 @@ def _why_nothing(standing: Standing) -> str:
     if not standing.relay.get("requests"):
         return _("What passes cannot be read. For TLS the shadow needs the keys: see docs/shadow.md.")
     if standing.settles_in_s:
-        rest = duration(standing.settles_in_s * 1000)
+        rest = shown(standing.settles_in_s)
         return _("Brokers register at rocketns' own half first: differences count in {rest}.").format(rest=rest)
     return _("No request has had both answers yet.")
 
@@ -128,9 +130,9 @@ def _differing(standing: Standing) -> Verdict:
     counts = standing.counts
     kinds = ", ".join(f"{number(counts.of(one))} {one}" for one in Outcome if one in UNWANTED and counts.of(one))
     sentence = _("{unwanted} of {judged} answers in {ran} differ: {kinds}").format(
-        unwanted=number(counts.unwanted), judged=number(counts.judged), ran=duration(standing.ran_ms), kinds=kinds
+        unwanted=number(counts.unwanted), judged=number(counts.judged), ran=shown(standing.ran_ms / 1000), kinds=kinds
     )
-    ago = duration(standing.now_ms - (counts.last_ms or standing.now_ms))
+    ago = shown((standing.now_ms - (counts.last_ms or standing.now_ms)) / 1000)
     since = _("since {first}, the last one {ago} ago").format(first=moment(counts.first_ms or 0), ago=ago)
     most = [_("most often {request}").format(request=name) for name, _numbers in counts.by_request()[:1]]
     firsts = sorted(counts.samples, key=lambda kept: -kept.times)[:3]
@@ -162,7 +164,6 @@ def sections(standing: Standing) -> list[Section]:
     for title, meaning, names in (
         (_("Listed differences"), _("docs/differences.md has the reason of each."), counts.listed),
         (_("Clients"), _("Languages and releases, of the pairs that were judged."), counts.clients),
-        (_("Releases of the upstream"), _("As the headers of its answers say."), counts.releases),
     ):
         named = [(name, number(count)) for name, count in names.most_common()]
         found.append(Section(meaning, TextTable((title, _("pairs")), named)))
@@ -203,15 +204,3 @@ def number(value: float) -> str:
 def moment(ms: int) -> str:
     """``2026-11-28 18:00:00 UTC``."""
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def duration(ms: float) -> str:
-    """``24 h``, ``3 min 20 s``: the two largest units that are not 0."""
-    parts, rest = [], max(int(ms), 0)
-    for size, name in _UNITS:
-        count, rest = divmod(rest, size)
-        if name == "d" and count == 1 and not rest:
-            return "24 h"
-        if count:
-            parts.append(f"{count} {name}")
-    return " ".join(parts[:2]) or "0 s"

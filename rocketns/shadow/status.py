@@ -31,6 +31,7 @@ CONNECTIONS_MAX = 64
 CONNECTION_S = 5.0
 # A text is sent to all who ask within this time: it is made on the relay's loop.
 TEXT_AGE_S = 1.0
+KEPT = ("request", "outcome", "times", "at_ms", "peer", "client", "note")
 LOOPBACK = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
 OK = (
     b"HTTP/1.1 200 OK\r\nServer: rocketns\r\nConnection: close\r\n"
@@ -63,15 +64,10 @@ METRICS = (
                  "missing: 0 where rocketns answers alike. An alert needs no more than this.",
                  lambda standing: [((one,), standing.counts.of(one)) for one in sorted(UNWANTED)],
                  {"outcome": ", ".join(f"`{one}`" for one in sorted(UNWANTED))}),
-    ShadowMetric("rocketns_shadow_listed_total", "counter", "Pairs that differ as docs/differences.md lists it.",
-                 lambda standing: [((name,), number) for name, number in standing.counts.listed.items()],
-                 {"id": "of the section"}),
     ShadowMetric("rocketns_shadow_skipped_total", "counter", "Pairs that were not compared: no room, or no half.",
-                 lambda standing: [((), standing.counts.skipped)]),
+                 lambda standing: [((), standing.skipped)]),
     ShadowMetric("rocketns_shadow_half_up", "gauge", "1 while rocketns' own half runs; 0: nothing is compared.",
                  lambda standing: [((), standing.settles_in_s is not None)]),
-    ShadowMetric("rocketns_shadow_last_unwanted_timestamp_seconds", "gauge", "When the last unwanted pair came, or 0.",
-                 lambda standing: [((), (standing.counts.last_ms or 0) / 1000)]),
     ShadowMetric("rocketns_shadow_relay", "gauge", "Numbers of the relay: connections, requests, what became of them.",
                  lambda standing: [((name,), value) for name, value in standing.relay.items()],
                  {"of": "the name of the number, as in `/api/counts`"}),
@@ -175,13 +171,12 @@ def counts_json(standing: Standing) -> bytes:
         "mood": verdict_on(standing).mood, "upstream": standing.upstream,
         "settles_in_s": standing.settles_in_s, "trouble": standing.trouble,
         "began_ms": standing.began_ms, "now_ms": standing.now_ms,
-        "judged": counts.judged, "unwanted": counts.unwanted, "skipped": counts.skipped,
+        "judged": counts.judged, "unwanted": counts.unwanted, "skipped": standing.skipped,
         "first_unwanted_ms": counts.first_ms, "last_unwanted_ms": counts.last_ms,
         "requests": {name: {str(one): n for one, n in numbers.items() if n} for name, numbers in counts.by_request()},
-        "listed": counts.listed, "clients": counts.clients, "releases": counts.releases, "relay": dict(standing.relay),
+        "listed": counts.listed, "clients": counts.clients, "relay": dict(standing.relay),
         "kept": [
-            {"request": one.request, "outcome": one.outcome, "times": one.times, "at_ms": one.at_ms, "peer": one.peer,
-             "client": one.client, "note": one.note, "differences": [each._asdict() for each in one.differences]}
+            {name: getattr(one, name) for name in KEPT} | {"differences": [each._asdict() for each in one.differences]}
             for one in counts.samples
         ],
         "kept_more": counts.samples.more,

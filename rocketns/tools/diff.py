@@ -109,11 +109,10 @@ async def detailed(
     """The differences with what each name server says."""
     topics = [item.name for item in items if item.kind is FactKind.TOPIC][:TOPICS_SHOWN_MAX]
     routes = {topic: await _topic_views(servers, topic) for topic in topics}
-    return [Difference(item, _views(readings, item, routes), _groups(readings, item)) for item in items]
-
-
-def _groups(readings: Sequence[Reading], item: Item) -> dict[str, GroupView | None]:
-    return {one.addr: one.groups.get(item.name) for one in readings} if item.kind is FactKind.BROKER else {}
+    return [
+        Difference(item, _views(readings, item, routes), {one.addr: one.groups.get(item.name) for one in readings})
+        for item in items
+    ]
 
 
 def _views(readings: Sequence[Reading], item: Item, routes: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -136,7 +135,12 @@ async def _topic_views(servers: Sequence[NameServer], topic: str) -> dict[str, A
     brokers = _differing([view["queues"] for view in present])
     parts = [part for part in _differing(present) if part in COMPARED_PARTS]
     return {
-        server.addr: None if view is None else {part: _only(view[part], brokers, part) for part in parts}
+        server.addr: None
+        if view is None
+        else {
+            part: {name: view[part][name] for name in brokers if name in view[part]} if part == "queues" else view[part]
+            for part in parts
+        }
         for server, view in zip(servers, views, strict=True)
     }
 
@@ -144,10 +148,6 @@ async def _topic_views(servers: Sequence[NameServer], topic: str) -> dict[str, A
 def _differing(views: Sequence[dict[str, Any]]) -> list[str]:
     """The keys whose values are not the same in all views."""
     return [key for key in sorted(set().union(*views)) if any(view.get(key) != views[0].get(key) for view in views)]
-
-
-def _only(value: Any, brokers: Sequence[str], part: str) -> Any:
-    return {name: one for name, one in value.items() if name in brokers} if part == "queues" else value
 
 
 def cells(difference: Difference, addrs: Sequence[str]) -> list[str]:
@@ -158,7 +158,7 @@ def cells(difference: Difference, addrs: Sequence[str]) -> list[str]:
 def _cell(kind: FactKind, view: Any, group: GroupView | None) -> str:
     if view is None:
         return MISSING
-    if group is not None:
+    if kind is FactKind.BROKER and group is not None:
         return group.text()
     if kind is FactKind.ORDER:
         return str(view)

@@ -17,11 +17,10 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client, eventually
 from rocketns.access.classes import Access, Mode
-from rocketns.access.guard import AccessVerdict, Guard
+from rocketns.access.guard import AccessVerdict, Guard, PrincipalRates
 from rocketns.access.policy import OPEN
 from rocketns.access.policy_file import read_policy
 from rocketns.access.principal import Principal
-from rocketns.access.rates import PrincipalRates
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.command import RemotingCommand
 from tests.access.signing import signed

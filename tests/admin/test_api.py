@@ -14,7 +14,6 @@ from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from rocketns.admin.api import copies, handlers, paging, tables
 from rocketns.admin.api.openapi import ROOT, document
-from rocketns.config.sections import OWN_NAMES
 from tests.admin.conftest import V4_9_4, Ask, Broker, Managed, get
 
 pytestmark = pytest.mark.usefixtures("no_old_numbers")
@@ -71,15 +70,6 @@ def test_the_requests_of_a_connection_contain_its_lookups(start_managed: Callabl
         rows = orjson.loads(get(managed, "connections", sort="requests").body)["items"]
         peers = [f"127.0.0.1:{one.socket.getsockname()[1]}" for one in (broker.client, other, client)]
     assert {row["peer"]: row["requests"] for row in rows} == dict(zip(peers, [1, 1, 4], strict=True))
-
-
-def test_properties_are_listed_and_passwords_are_not(managed: Managed, ask: Ask) -> None:
-    managed.controller.configuration.extra["tls.some.keyPassword"] = "secret"
-    rows = {row["name"]: row["value"] for row in ask("config", limit=500)["items"]}
-    assert rows["listenPort"] == str(managed.port)
-    assert rows["rocketns.adminPort"] == str(managed.http.port)
-    assert rows["tls.some.keyPassword"] is None
-    assert rows.keys() >= OWN_NAMES
 
 
 TOPICS = [f"topic-{number:04}" for number in range(2345)]

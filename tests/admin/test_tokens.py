@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from interop.harness import codes
 from interop.harness.wire import eventually
 from rocketns.admin import server, tokens
-from rocketns.admin.api.handlers import PATHS as API
+from rocketns.admin.api.openapi import document
 from rocketns.admin.tokens import (
     FILE_BYTES_MAX,
     PATHS,
@@ -71,6 +71,7 @@ def guarded(start_managed: Callable[..., Managed], tokens_file: Path) -> Guarded
     return Guarded(start_managed({"rocketns.adminTokensFile": tokens_file}), tokens_file)
 
 
+API = [*document()["paths"]]
 NEEDED = {"/livez": "probe", "/readyz": "probe", "/metrics": "scrape", "/api/v1/status": "read", "/drainz": "drain"}
 ALLOWED = {path: 405 if path == "/drainz" else 200 for path in NEEDED}
 WRONG = "another-token-0123456789"
@@ -122,9 +123,9 @@ def test_a_drain_needs_the_token_and_the_header_that_no_web_page_sends(guarded: 
     assert guarded.ask("/drainz", TOKENS["read"], "POST", **CHANGE).status == 403
     assert guarded.ask("/drainz", TOKENS["drain"], "POST").status == 403
     assert guarded.ask("/drainz", TOKENS["drain"], "POST", Origin="http://a", **CHANGE).status == 403
-    assert not guarded.managed.controller.facts.is_draining
+    assert not guarded.managed.controller.facts.context.going_away
     assert guarded.ask("/drainz", TOKENS["drain"], "POST", **CHANGE).status == 200
-    assert guarded.managed.controller.facts.is_draining
+    assert guarded.managed.controller.facts.context.going_away
 
 
 def test_who_is_refused_fills_no_log_and_no_token_is_in_it(

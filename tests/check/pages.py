@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from rocketns import cli
-from rocketns.admin.metrics.exposition import CUT, CUT_MEANING, THEMES
-from rocketns.admin.metrics.family import SERIES_MAX, Family
+from rocketns.admin.metrics.exposition import CUT, CUT_MEANING, SERIES_MAX
+from rocketns.admin.metrics.table import THEMES, Family
 from rocketns.config import Configuration, properties
 from rocketns.config.checks import BLACK_LIST, OPERATORS_PREFIXES, TEXT_BYTES_MAX
 from rocketns.config.properties import OwnConfig
@@ -91,7 +91,8 @@ BEGIN, END = "<!-- made from the code: begin -->", "<!-- made from the code: end
 FOLDERS = """\
 # Folders
 
-`python -m tests.check.pages` makes this page from the first line of each `__init__.py`.
+For maintainers: find the folder that holds something. `python -m tests.check.pages` makes this page from the first line
+of each `__init__.py`.
 
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from interop.harness.payloads import compressed_body, data_version, register_body, register_ext, topic_config
+from rocketns._fast.routes.known_topics import PublishedTopics
 from rocketns._fast.routes.queue_table import put_queues
 from rocketns._fast.routes.recorded_queues import read_queues
 from rocketns.journal import encoding
@@ -24,7 +26,6 @@ from rocketns.protocol.body.route import QueueData, queue_data
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.events import TopicChange
 from rocketns.routeinfo.unregistration import unregister_brokers
-from rocketns.server.core import KnownTopicsReader
 from tests.compiled.parts import answer
 from tests.fast.lookups import CLIENTS, PublishedWorld, look_up
 from tests.processor.asking import World
@@ -139,7 +140,7 @@ def changes_nothing(steps: list[Step], properties: str) -> None:
         (Path(home) / "a").mkdir()
         (Path(home) / "b").mkdir()
         spared, plain = PublishedWorld(Path(home) / "a", properties), World(Path(home) / "b", properties)
-        spared.context.registration_reader = KnownTopicsReader(spared.slots)
+        spared.context.known_topics = partial(PublishedTopics, spared.slots)
         plain.peer = spared.peer
         for step in steps:
             assert play(spared, step) == play(plain, step)
@@ -292,7 +293,7 @@ def test_a_known_topic_before_a_blank_is_not_one_that_came_twice(
 ) -> None:
     """The parser sees it in both of its tries."""
     world = PublishedWorld(tmp_path)
-    world.context.registration_reader = KnownTopicsReader(world.slots)
+    world.context.known_topics = partial(PublishedTopics, world.slots)
     play(world, table(1))
     world.publish()
     world.context.take_events()

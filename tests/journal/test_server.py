@@ -141,11 +141,12 @@ CLIENT = "10.0.0.1:5000"
 def test_lookups_that_control_answers_are_counted(tmp_path: Path) -> None:
     """Those over TLS, for instance."""
     world = World(tmp_path)
-    world.context.lookups = LookupCounters(100, by_client=False)
+    counters = LookupCounters(100, by_client=False)
+    world.context.count_lookup = counters.count
     world.register("T", "U")
     for topic in ("T", "T", "none"):
         world.ask(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
-    assert [(one.topic, one.n, one.miss) for one in world.context.lookups.drain()] == [("T", 2, 0), ("none", 1, 1)]
+    assert [(one.topic, one.n, one.miss) for one in counters.drain()] == [("T", 2, 0), ("none", 1, 1)]
 
 
 def test_lookups_beyond_the_bound_share_one_row() -> None:

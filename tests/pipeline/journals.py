@@ -18,7 +18,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from rocketns.pipeline.contract.schema import EVENTS
-from rocketns.pipeline.moment.recorded import Recorded
 
 Record = dict[str, Any]
 Journals = dict[str, list[Record]]  # by name server
@@ -322,14 +321,6 @@ def utc_date(ts: int) -> str:
 def events_frame(spark: SparkSession, journals: Mapping[str, Sequence[Record]]) -> DataFrame:
     """The journals as the frame that the jobs take; ``dt`` is each record's own date."""
     return spark.createDataFrame(events_table(journals), EVENTS)
-
-
-def told_of(journals: Mapping[str, Sequence[Record]], topic: str) -> Recorded:
-    """The journals as `explain` takes them."""
-    recorded = Recorded()
-    for ns, records in journals.items():
-        recorded.add(({**record, "ns": ns, "dt": utc_date(record["ts"])} for record in records), topic, 0)
-    return recorded.sorted()
 
 
 def events_table(journals: Mapping[str, Sequence[Record]]) -> pa.Table:

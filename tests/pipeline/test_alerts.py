@@ -18,11 +18,8 @@ import pytest
 
 from interop.harness.ports import free_port
 from interop.harness.wire import eventually
-from rocketns.pipeline.contract.alert import Alert
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.times import exact_text
-from rocketns.pipeline.storage.alertlog import WAITS_S, AlertLog, Webhook
-from rocketns.pipeline.storage.posting import REPEAT_S, Alertmanager
 from rocketns.pipeline.stream.conditions import (
     Condition,
     changes,
@@ -32,6 +29,7 @@ from rocketns.pipeline.stream.conditions import (
     partition_of,
     silences,
 )
+from rocketns.pipeline.stream.outlets import REPEAT_S, WAITS_S, Alert, AlertLog, Alertmanager, Webhook
 from rocketns.pipeline.stream.servers import Boot, Servers, Uptime, servers_at_watermark
 
 S = 1_000_000

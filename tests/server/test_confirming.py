@@ -15,8 +15,9 @@ from rocketns.routeinfo import liveness
 from rocketns.routeinfo.doubt import Doubt, DoubtReason
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo
+from rocketns.server import outgoing
 from rocketns.server.confirming import ASK_INTERVAL_MS, ASKS_AT_ONCE_MAX, OF_HOST_IN_TICK_MAX, Confirming
-from rocketns.server.outgoing import ADDRESSES_MAX, Reach, Refusals, Resolve, resolve
+from rocketns.server.outgoing import ADDRESSES_MAX, Reach, Resolve, resolve
 from tests.routeinfo.manager import MASTER, Manager, table_of
 from tests.support.inprocess import FakeClock
 
@@ -33,7 +34,7 @@ def refuses(addr: str, resolver: Resolve = resolve) -> bool:
     async def ask() -> bool:
         reach = Reach([ip_network("127.0.0.0/8")], resolver)
         try:
-            return await Refusals(reach).refuses(addr, None)
+            return await outgoing.refuses(reach, addr, None)
         finally:
             reach.close()
 

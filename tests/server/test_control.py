@@ -235,7 +235,7 @@ def test_a_change_that_cannot_be_published_or_logged_is_answered(
             monkeypatch.setattr(delivery, "log_events", fail)
             registered(client, unlogged)
             assert route(client, unlogged.topic("T"))
-            assert context.registration_reader is not None
+            assert context.known_topics is not None
             monkeypatch.undo()
             monkeypatch.setattr(Publisher, "publish", fail)
             registered(client, names)
@@ -248,7 +248,7 @@ def test_a_change_that_cannot_be_published_or_logged_is_answered(
     finally:
         server.stop()
     assert is_ready(context, server.clock.now())
-    assert context.registration_reader is None
+    assert context.known_topics is None
 
 
 @pytest.mark.parametrize(("goes", "told"), [(False, ["10.0.0.2:1"]), (True, [])], ids=["serving", "going away"])

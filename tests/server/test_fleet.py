@@ -23,11 +23,11 @@ from rocketns.protocol.body.route import BrokerData, QueueData
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.events import Event, FleetDiffers
 from rocketns.routeinfo.tables import RouteTables
+from rocketns.routeinfo.view import RouteDigests
 from rocketns.server.clock import Clock
 from rocketns.server.fleet import watching
 from rocketns.server.fleet.peer import OwnTables
 from rocketns.server.fleet.watching import FleetWatch
-from rocketns.server.publishing.publisher import SlotDigests
 from tests.client.peers import answer, peer, serving
 from tests.tools.scripted import QUEUES, Scripted
 
@@ -50,7 +50,7 @@ class World:
                 self.tables.topic_queue_table.setdefault(topic, {})[name] = numbers
                 slots.put_topics(name, [(topic, None, numbers)])
         configuration = Configuration.build(home=Path("~"))
-        self.digests = SlotDigests(slots)
+        self.digests = RouteDigests(slots)
         self.watch = FleetWatch(configuration, OwnTables(self.tables, slots), Clock(), self._take)
         self._refreshed, self._refresh = asyncio.Event(), self.watch.refresh
         self.watch.refresh = self._note_refresh  # type: ignore[method-assign]
@@ -183,7 +183,7 @@ class Digesting(Scripted):
             for name, other in queues.items():
                 numbers = QUEUES | other
                 slots.put_topics(name, [(topic, None, QueueData(*numbers.values()))])
-        digests, bucket = SlotDigests(slots), request.ext("bucket")
+        digests, bucket = RouteDigests(slots), request.ext("bucket")
         if bucket is None:
             return answer(request, 0, digests.buckets())
         table = {topic: f"{digest:x}" for topic, digest in digests.topics(int(bucket)).items()}

@@ -12,7 +12,7 @@ from typing import Any
 
 from interop.harness.wire import eventually, frame, json_header
 from rocketns.shadow.pairs import Pair
-from rocketns.shadow.relay.client import PlainClient
+from rocketns.shadow.relay.ends import PlainClient
 from rocketns.shadow.relay.frames import Budget
 from rocketns.shadow.relay.relay import Relay, Upstream
 

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from interop.harness.wire import eventually
 from rocketns.shadow.pairs import Pair
 from rocketns.shadow.relay import relay
-from rocketns.shadow.relay.client import PlainClient
+from rocketns.shadow.relay.ends import READ_BYTES_MAX, Leg, PlainClient
 from rocketns.shadow.relay.frames import LITTLE_BYTES, Account, Budget, Cutter, Frame, Head, head_of
-from rocketns.shadow.relay.leg import READ_BYTES_MAX, Leg
 from rocketns.shadow.relay.pairing import SAME_MAX, OpenRequests, Pairing, RelayCounts
 from rocketns.shadow.relay.relay import Relay, Upstream
 from tests.shadow.scene import (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
+import socket
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,9 +21,10 @@ from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from rocketns.__main__ import main
 from rocketns.protocol.command import RemotingCommand, decode
 from rocketns.shadow.pairs import Outcome, Pair
-from rocketns.shadow.recording import RecordingError, read_recording, without_secrets, write_recording
+from rocketns.shadow.recording import read_recording, without_secrets, write_recording
 from rocketns.shadow.replay import Connection, NoAnswerError, Player, Result, changes
 from rocketns.shadow.tree import UnreadableError
+from rocketns.tools.decode.reading import FormError
 
 WITHIN_S = 60.0
 ANSWERED = frame(json_header(0, flag=1))
@@ -143,7 +144,7 @@ def test_a_file_that_is_there_is_not_written(tmp_path: Path, kind: str) -> None:
 )  # fmt: skip
 def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, bad: bytes) -> None:
     (tmp_path / "a").write_bytes(HEAD + line() + bad + line())
-    with pytest.raises(RecordingError, match="line 3"):
+    with pytest.raises(FormError, match="line 3"):
         list(read_recording(tmp_path / "a"))
 
 
@@ -169,29 +170,23 @@ ANSWER = answer_of(b"{}", opaque=1)
 NOTIFICATION = frame(json_header(905, opaque=1))
 
 
-def asked(sent: bytes) -> bytes:
+def asked(sent: bytes) -> bytes | None:
     """What `ask` gives where the server sends this, and closes."""
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readexactly(len(LOOKUP))
-        writer.write(sent)
-        writer.close()
-
-    async def ask() -> bytes:
-        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-            one = await Connection.open("127.0.0.1", server.sockets[0].getsockname()[1], None, WITHIN_S)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        one = Connection("127.0.0.1", server.getsockname()[1], None, WITHIN_S)
+        with server.accept()[0] as other:
+            other.sendall(sent)
+            other.shutdown(socket.SHUT_WR)
             try:
-                found = await one.ask(LOOKUP, decode(LOOKUP))
-                assert found is not None
-                return found
+                return one.ask(LOOKUP, decode(LOOKUP))
             finally:
-                await one.close()
-
-    return asyncio.run(ask())
+                one.close()
 
 
 def test_frames_that_are_no_answer_are_passed_over() -> None:
     assert asked(NOTIFICATION + answer_of(b"other", opaque=2) + ANSWER) == ANSWER
+    with pytest.raises(NoAnswerError):
+        asked(NOTIFICATION + ANSWER[:-1])
 
 
 NO_TOPIC = answer_of(code=17)
@@ -209,7 +204,7 @@ class Server:
         self.opened = self.closed = 0
         self.heard: list[tuple[int, str | None]] = []
 
-    async def open(self) -> Any:
+    def open(self) -> Any:
         self.opened += 1
         return _Connection(self, self.opened)
 
@@ -218,25 +213,21 @@ class _Connection:
     def __init__(self, server: Server, number: int) -> None:
         self._server, self._number = server, number
 
-    async def ask(self, frame: bytes, _command: RemotingCommand) -> bytes:
+    def ask(self, frame: bytes, _command: RemotingCommand) -> bytes:
         topic = decode(frame).ext("topic")
         self._server.heard.append((self._number, topic))
-        await asyncio.sleep(0)
         answers = self._server.answers.get(topic or "", [ANSWERED])
         found = answers.pop(0) if len(answers) > 1 else answers[0]
         if found is None:
             raise NoAnswerError("closed")
         return found
 
-    async def close(self) -> None:
+    def close(self) -> None:
         self._server.closed += 1
 
 
 def play(server: Server, pairs: Iterable[Pair], *, with_changes: bool = False) -> Result:
-    async def at_once() -> None:
-        """Nobody waits."""
-
-    return asyncio.run(Player(server.open, with_changes=with_changes, settle=at_once).play(pairs))
+    return Player(server.open, with_changes=with_changes, settle=lambda: None).play(pairs)
 
 
 def test_a_read_that_differs_is_asked_again() -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from rocketns.admin.api.handlers import PATHS, add_handlers
+from rocketns.admin.api.handlers import add_handlers
 from rocketns.admin.api.history import LastHour
 from rocketns.admin.api.tables import ApiSource
 from rocketns.admin.recent import Growing, Recent, Wiped
 from rocketns.admin.view import ControlView
-
-__all__ = ["PATHS", "SOURCE", "add"]
 
 SOURCE = web.AppKey("source", ApiSource)
 
@@ -19,7 +17,7 @@ def add(app: web.Application, view: ControlView) -> None:
     """Control only."""
     recent = Recent(view.facts.tables.broker_live_table)
     view.facts.watch(recent.watch)
-    view.facts.tell_clients()
+    view.facts.reactors.tell_clients()
     history = LastHour(view, recent)
     app.cleanup_ctx.append(history.follow)
     app[SOURCE] = ApiSource(view, recent, Wiped(view, recent), Growing(), history)

@@ -3,41 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TypeVar
 
 from rocketns.admin.api.rows import (
     BrokerStateRow,
     ConnectionRow,
     KvRow,
-    LimitRow,
     MissingRow,
-    PropertyRow,
     State,
     TopicRow,
     ViewRow,
 )
 from rocketns.admin.recent import DOUBTED
-from rocketns.config import Configuration, properties
-from rocketns.config.limits import FRAME_MAX_LENGTH
-from rocketns.config.properties import PREFIX
 from rocketns.processor.context import Now
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE, version_name
 from rocketns.routeinfo.connection import Connection
-from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
+from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo
 from rocketns.routeinfo.view import pick_up_route
 from rocketns.server.facts import Facts
 from rocketns.server.missing.asked import AskedTopic
 from rocketns.server.missing.watching import creating_groups, why_missing
 from rocketns.views.checking import view_named
-from rocketns.views.views import Views
 
 ROWS_AT_ONCE = 16
 VALUE_CHARACTERS_MAX = 4096
 NAMED_BROKERS_MAX = 16
+Key = TypeVar("Key")
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,36 +46,43 @@ class BrokersCopy:
     masterless: tuple[str, ...]
 
 
+def _sliced(keys: Iterable[Key], rows: Callable[[list[Key]], Iterable[Row]]) -> Generator[None, None, tuple[Row, ...]]:
+    """The rows of a table's keys, a few in each step. Between two steps any key may leave the table."""
+    made: list[Row] = []
+    waiting = iter(list(keys))
+    while some := list(islice(waiting, ROWS_AT_ONCE)):
+        made += rows(some)
+        yield
+    return tuple(made)
+
+
 def copy_brokers(facts: Facts) -> Generator[None, None, BrokersCopy]:
     """All brokers of the routes. Sorting many would take too long in one step."""
-    tables, now = facts.tables, facts.now()
+    table, now = facts.tables.broker_addr_table, facts.now()
     rows: list[BrokerStateRow] = []
     masterless: list[str] = []
-    names = list(tables.broker_addr_table)
+    names = list(table)
     for name in names:
-        group = tables.broker_addr_table.get(name)
-        if group is not None:
+        if group := table.get(name):
             if group.broker_addrs and MASTER_ID not in group.broker_addrs:
                 masterless.append(name)
-            yield from _add_rows(rows, facts, group, now)
+            rows += yield from _members(facts, group, now)
         yield
     return BrokersCopy(tuple(rows), len(names), tuple(masterless))
 
 
-def _add_rows(rows: list[BrokerStateRow], facts: Facts, group: BrokerData, now: Now) -> Generator[None, None, None]:
-    tables, views = facts.tables, facts.views
-    ids = iter(sorted(group.broker_addrs) if len(group.broker_addrs) <= ROWS_AT_ONCE else list(group.broker_addrs))
-    while some := list(islice(ids, ROWS_AT_ONCE)):
-        there = [broker_id for broker_id in some if broker_id in group.broker_addrs]
-        rows += [_broker_row(tables, group, broker_id, now, views) for broker_id in there]
-        yield
+def _members(facts: Facts, group: BrokerData, now: Now) -> Generator[None, None, tuple[BrokerStateRow, ...]]:
+    addrs = group.broker_addrs
+    ids = sorted(addrs) if len(addrs) <= ROWS_AT_ONCE else addrs
+    return _sliced(ids, lambda some: [_broker_row(facts, group, one, now) for one in some if one in addrs])
 
 
-def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now, views: Views) -> BrokerStateRow:
+def _broker_row(facts: Facts, group: BrokerData, broker_id: int, now: Now) -> BrokerStateRow:
     addr = group.broker_addrs[broker_id]
-    live = tables.live(group.cluster, addr)
+    live = facts.tables.live(group.cluster, addr)
     channel = None if live is None else live.channel
     version = None if channel is None else channel.version
+    doubt = None if live is None else live.doubt
     silent_ms = None if live is None else live.gap_ms(now.ms)
     return BrokerStateRow(
         cluster=group.cluster,
@@ -87,11 +91,13 @@ def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now
         address=addr,
         role="master" if broker_id == MASTER_ID else "slave",
         zone=group.zone_name,
-        state=_state(live, now.ms),
-        unconfirmed=None if live is None or live.doubt is None else live.doubt.reason,
-        why=None if live is None or live.doubt is None else DOUBTED[live.doubt.reason],
+        state="gone" if live is None else state_of(live, now.ms),
+        unconfirmed=None if doubt is None else doubt.reason,
+        why=None if doubt is None else DOUBTED[doubt.reason],
         since=None,
-        last_heartbeat=_last_heartbeat(live, silent_ms, now),
+        last_heartbeat=(
+            now.epoch_ms - silent_ms if silent_ms is not None else None if doubt is None else doubt.seen_epoch_ms
+        ),
         silent_ms=silent_ms,
         late_ms=None if live is None else live.late_ms,
         timeout_ms=None if live is None else live.timeout_ms,
@@ -99,33 +105,19 @@ def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now
         version_name=None if version is None else version_name(version),
         connection=None if channel is None else channel.address,
         ha_address=None if live is None else live.ha_server_addr,
-        view=None if channel is None or (view := views.through(channel)) is None else view.name,
+        view=None if channel is None or (view := facts.context.views.through(channel)) is None else view.name,
     )
 
 
-def _state(live: BrokerLiveInfo | None, now_ms: int) -> State:
-    if live is None:
-        return "gone"
-    if live.doubt is not None:
-        return "unconfirmed"
-    return "late" if live.is_late(now_ms) else "live"
-
-
-def _last_heartbeat(live: BrokerLiveInfo | None, silent_ms: int | None, now: Now) -> int | None:
-    if silent_ms is not None:
-        return now.epoch_ms - silent_ms
-    return None if live is None or live.doubt is None else live.doubt.seen_epoch_ms
+def state_of(live: BrokerLiveInfo, now_ms: int) -> State:
+    """Of a broker that is in the routes."""
+    return "unconfirmed" if live.doubt is not None else "late" if live.is_late(now_ms) else "live"
 
 
 def copy_topics(facts: Facts) -> Generator[None, None, tuple[TopicRow, ...]]:
     """All topics, by name only: `add_queues` counts the queues of those that are shown."""
     table = facts.tables.topic_queue_table
-    rows: list[TopicRow] = []
-    names = iter(list(table))
-    while some := list(islice(names, ROWS_AT_ONCE)):
-        rows += [TopicRow(name, len(table[name])) for name in some if name in table]
-        yield
-    return tuple(rows)
+    return _sliced(table, lambda some: [TopicRow(name, len(table[name])) for name in some if name in table])
 
 
 def topics_of(facts: Facts, rows: Sequence[TopicRow], broker: str) -> list[TopicRow]:
@@ -152,12 +144,7 @@ def _with_sums(row: TopicRow, queues: object) -> TopicRow:
 def copy_missing(facts: Facts) -> Generator[None, None, tuple[MissingRow, ...]]:
     """The topics that were asked for and have no route."""
     creating = len(creating_groups(facts.tables))
-    rows: list[MissingRow] = []
-    topics = iter(facts.asked_topics())
-    while some := list(islice(topics, ROWS_AT_ONCE)):
-        rows += [_missing_row(facts, one, creating) for one in some]
-        yield
-    return tuple(rows)
+    return _sliced(list(facts.asked.all_missing()), lambda some: [_missing_row(facts, one, creating) for one in some])
 
 
 def _missing_row(facts: Facts, one: AskedTopic, creating: int) -> MissingRow:
@@ -176,14 +163,10 @@ def _missing_row(facts: Facts, one: AskedTopic, creating: int) -> MissingRow:
 def copy_connections(facts: Facts) -> Generator[None, None, tuple[ConnectionRow, ...]]:
     """All connections of the name server port."""
     owned = facts.tables.owned
-    rows: list[ConnectionRow] = []
-    waiting = iter(list(facts.transport.connections))
-    while some := list(islice(waiting, ROWS_AT_ONCE)):
-        rows += [
-            _connection_row(connection, owned.get(connection, {})) for connection in some if not connection.has_ended
-        ]
-        yield
-    return tuple(rows)
+    return _sliced(
+        facts.transport.connections,
+        lambda some: [_connection_row(one, owned.get(one, {})) for one in some if not one.has_ended],
+    )
 
 
 def _connection_row(connection: Connection, brokers: dict[BrokerAddrInfo, None]) -> ConnectionRow:
@@ -200,21 +183,16 @@ def _connection_row(connection: Connection, brokers: dict[BrokerAddrInfo, None])
     )
 
 
-def copy_kv(facts: Facts) -> Generator[None, None, tuple[KvRow, ...]]:
+def copy_kv(facts: Facts) -> Generator[None, None, list[KvRow]]:
     """All items of the KV configuration."""
-    table = facts.kv
     rows: list[KvRow] = []
-    for namespace in list(table):
-        items = iter(list(table.get(namespace, {}).items()))
-        while some := list(islice(items, ROWS_AT_ONCE)):
-            rows += [_kv_row(namespace, key, value) for key, value in some]
-            yield
-    return tuple(rows)
+    for namespace in list(facts.kv):
+        rows += yield from _sliced(facts.kv.get(namespace, {}).items(), partial(_kv_rows, namespace))
+    return rows
 
 
-def _kv_row(namespace: str, key: str, value: str | None) -> KvRow:
-    shown = None if value is None else value[:VALUE_CHARACTERS_MAX]
-    return KvRow(namespace, key, shown, len(value or ""))
+def _kv_rows(namespace: str, items: list[tuple[str, str | None]]) -> list[KvRow]:
+    return [KvRow(namespace, key, value and value[:VALUE_CHARACTERS_MAX], len(value or "")) for key, value in items]
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +207,7 @@ class RouteCopy:
 
 def copy_route(facts: Facts, topic: str, who: str | None = None) -> RouteCopy | None:
     """A look: the route of a topic, None if it has none; as ``who`` gets it, see `view_named`. LookupError."""
-    view = None if who is None else view_named(facts.views, who)
+    view = None if who is None else view_named(facts.context.views, who)
     data = pick_up_route(facts.tables, facts.configuration.namesrv, topic, None if view is None else view.show)
     if data is None:
         return None
@@ -240,7 +218,7 @@ def copy_route(facts: Facts, topic: str, who: str | None = None) -> RouteCopy | 
 
 def copy_views(facts: Facts) -> Generator[None, None, list[ViewRow]]:
     """All views, with how many addresses each maps."""
-    views, mapped, every = facts.views, Counter[str](), 0
+    views, mapped, every = facts.context.views, Counter[str](), 0
     for name in list(facts.tables.broker_addr_table) if views else ():
         if (group := facts.tables.broker_addr_table.get(name)) is not None:
             every += len(group.broker_addrs)
@@ -254,22 +232,3 @@ def copy_views(facts: Facts) -> Generator[None, None, list[ViewRow]]:
                 every - mapped[view.name], lookups.get(view.name, 0), sizes.get(view.name, 0))
         for view in views
     ]  # fmt: skip
-
-
-def property_rows(facts: Facts) -> list[PropertyRow]:
-    """A look: all properties. Those that Java does not have come with their prefix."""
-    items = facts.configuration.items() | facts.configuration.own_items()
-    return [PropertyRow(name, None if properties.is_secret(name) else text) for name, text in items.items()]
-
-
-def limit_rows(configuration: Configuration) -> list[LimitRow]:
-    """Any thread: the limits do not change after the start."""
-    limits = configuration.limits
-    rows = [_limit_row(name, getattr(limits, one.name), one.metadata) for name, one in
-            properties.declared(limits).items()]  # fmt: skip
-    frame = LimitRow(FRAME_MAX_LENGTH, limits.frame_bytes_max, "bytes", "one frame", "the connection is closed")
-    return [frame, *rows]
-
-
-def _limit_row(name: str, value: int, metadata: Any) -> LimitRow:
-    return LimitRow(f"{PREFIX}{name}", value, metadata["unit"], metadata["doc"], metadata["at_limit"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -12,7 +11,16 @@ from aiohttp import web
 
 from rocketns.admin.api.copies import RouteCopy, copy_route
 from rocketns.admin.api.openapi import ROOT, document
-from rocketns.admin.api.paging import TEXT_MAX, BadQuery, dumps, json_answer, page_answer, page_of, read_query
+from rocketns.admin.api.paging import (
+    TEXT_MAX,
+    BadQuery,
+    check_names,
+    dumps,
+    json_answer,
+    page_answer,
+    page_of,
+    read_query,
+)
 from rocketns.admin.api.rows import ErrorRow, QueueRow, RouteRow
 from rocketns.admin.api.status import read_status
 from rocketns.admin.api.tables import TABLES, ApiSource, ApiTable
@@ -21,8 +29,6 @@ from rocketns.protocol.codes import PERM_READ, PERM_WRITE
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-
-PATHS = tuple(f"{ROOT}/{name}" for name in ("status", "route", "openapi.json", *(table.name for table in TABLES)))
 
 # Of the queues and the filter servers of an answer.
 ROUTE_BYTES_MAX = 256 * 1024
@@ -51,7 +57,7 @@ async def _checked(handler: Handler, request: web.Request) -> web.StreamResponse
 
 
 async def _status(source: ApiSource, request: web.Request) -> web.Response:
-    _refuse_others(request)
+    check_names(request)
     return json_answer(await read_status(source))
 
 
@@ -60,7 +66,7 @@ async def _document(described: bytes, _: web.Request) -> web.Response:
 
 
 async def _route(source: ApiSource, request: web.Request) -> web.Response:
-    _refuse_others(request, "topic", "as")
+    check_names(request, "topic", "as")
     topic, who = request.query.get("topic", ""), request.query.get("as")
     if not 0 < len(topic) <= TEXT_MAX:
         raise BadQuery(f"topic must have 1 to {TEXT_MAX} characters")
@@ -73,24 +79,14 @@ async def _route(source: ApiSource, request: web.Request) -> web.Response:
     return json_answer(route_row(topic, route))
 
 
-def _refuse_others(request: web.Request, *known: str) -> None:
-    for name in request.query:
-        if name not in known or len(request.query.getall(name)) > 1:
-            raise BadQuery(f"the parameter {name[:TEXT_MAX]!r} is not known, or given more than once")
-
-
 async def _list(source: ApiSource, table: ApiTable, request: web.Request) -> web.Response:
-    query = read_query(
-        request.query, [name for name, _ in request.query.items()], table.columns, table.first, table.filters
-    )
+    query = read_query(request, table.columns, table.first, table.filters)
     rows = await table.read(source)
     for name, narrow in table.narrow.items():
         if name in request.query:
             rows = await narrow(source, rows, request.query[name])
-    page = await page_of(rows, query)
-    if table.finish is not None:
-        page = replace(page, items=tuple(await table.finish(source, page.items)))
-    return page_answer(page)
+    items, total = await page_of(rows, query)
+    return page_answer(query, items if table.finish is None else await table.finish(source, items), total)
 
 
 def route_row(topic: str, route: RouteCopy) -> RouteRow:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -19,19 +20,18 @@ from rocketns.admin.view import Busy, ControlView
 
 PERIOD_S = 30.0
 SAMPLES_MAX = 120
-BYTES_MAX = 64 * 1024  # nine integers and their row take 400 bytes
+BYTES_MAX = 64 * 1024  # eight integers and their row take 400 bytes
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """One of the last moments: what happened since the one before it, and what there was."""
+    """One of the last moments: what happened from the start until then, and what there was."""
 
     at: Annotated[int, "the moment"]
-    seconds: Annotated[int, "since the one before it"]
-    lookups: Annotated[int, "answered by reactors"]
+    lookups: Annotated[int, "answered by reactors since the start"]
     lookups_missed: Annotated[int, "of them, those of topics without a route"]
-    registrations: int
-    heartbeats: Annotated[int, "signs of life of brokers: registrations too"]
+    registrations: Annotated[int, "since the start"]
+    heartbeats: Annotated[int, "signs of life of brokers since the start: registrations too"]
     brokers: int
     late: Annotated[int, "brokers whose heartbeats were late"]
     connections: int
@@ -44,35 +44,23 @@ class LastHour:
         self.rows: deque[HistoryRow] = deque(maxlen=SAMPLES_MAX)
         self._view = view
         self._recent = recent
-        self._last = self._counters()
-
-    def _counters(self) -> tuple[int, ...]:
-        """What only grows: the time, and what rows count, in their order."""
-        facts = self._view.facts
-        found, missed = facts.reactors.lookups
-        return facts.now().epoch_ms, found + missed, missed, facts.registrations, self._recent.heartbeats
-
-    async def sample(self) -> None:
-        """One more row. Busy if control does not answer: then the next one is of a longer time."""
-        brokers = (await self._view.copy(copy_brokers)).rows
-        before, self._last = self._last, self._counters()
-        ms, found, missed, taken, beats = (now - old for now, old in zip(self._last, before, strict=True))
-        late = sum(row.state == "late" for row in brokers)
-        connections = self._view.facts.reactors.connections
-        self.rows.append(HistoryRow(
-            self._last[0], max(0, round(ms / 1000)), found, missed, taken, beats, len(brokers), late, connections
-        ))  # fmt: skip
 
     async def follow(self, _: web.Application) -> AsyncIterator[None]:
         """A context of the application: it samples until the port ends."""
         task = asyncio.get_running_loop().create_task(self._run())
         yield
         task.cancel()
+        await asyncio.wait([task])
 
     async def _run(self) -> None:
+        facts = self._view.facts
         while True:
             await asyncio.sleep(PERIOD_S)
-            try:
-                await self.sample()
-            except Busy:
-                continue
+            with suppress(Busy):  # the next one is of a longer time
+                brokers = (await self._view.copy(copy_brokers)).rows
+                late, (found, missed) = sum(row.state == "late" for row in brokers), facts.reactors.lookups
+                self.rows.append(HistoryRow(
+                    facts.now().epoch_ms, found + missed, missed, facts.context.registrations.total,
+                    self._recent.heartbeats,
+                    len(brokers), late, facts.reactors.connections,
+                ))  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import EnumType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -21,22 +21,20 @@ PLAIN: dict[type, dict[str, Any]] = {
     bool: {"type": "boolean"},
     types.NoneType: {"type": "null"},
 }
-_TOPIC = {
-    "name": "topic", "in": "query", "required": True, "description": "its whole name",
-    "schema": {"type": "string", "minLength": 1, "maxLength": TEXT_MAX},
-}  # fmt: skip
-
-_AS = {
-    "name": "as", "in": "query", "description": "as a client gets it: its IP address, or the name of a view",
-    "schema": {"type": "string", "minLength": 1, "maxLength": TEXT_MAX},
-}  # fmt: skip
+NUMBER = {"type": "integer"}
+TEXT = {"type": "string", "maxLength": TEXT_MAX}
+NAME = TEXT | {"minLength": 1}
+OF_ROUTE = {
+    "topic": ("its whole name", NAME),
+    "as": ("as a client gets it: its IP address, or the name of a view", NAME),
+}
 
 
 def document() -> dict[str, Any]:
     """The whole document, OpenAPI 3.1."""
     paths = {
-        f"{ROOT}/status": _get("status", "The name server in numbers", _ref(StatusRow), ()),
-        f"{ROOT}/route": _get("route", "The route of a topic", _ref(RouteRow), (_TOPIC, _AS), has_404=True),
+        f"{ROOT}/status": _get("status", "The name server in numbers", _ref(StatusRow), {}),
+        f"{ROOT}/route": _get("route", "The route of a topic", _ref(RouteRow), OF_ROUTE),
         **{f"{ROOT}/{table.name}": _list(table) for table in TABLES},
     }
     rows: list[type] = [StatusRow, RouteRow, ErrorRow, *(table.row for table in TABLES)]
@@ -54,36 +52,29 @@ def document() -> dict[str, Any]:
 
 def _list(table: ApiTable) -> dict[str, Any]:
     orders = [sign + name for name in table.columns for sign in ("", "-")]
-    parameters = [
-        _parameter("limit", "rows at most", {"type": "integer", "minimum": 1, "maximum": LIMIT_MAX,
-                                             "default": LIMIT_DEFAULT}),
-        _parameter("offset", "rows to leave out", {"type": "integer", "minimum": 0, "maximum": OFFSET_MAX,
-                                                   "default": 0}),
-        _parameter("sort", "sort by this column, downwards after a -", {"enum": orders, "default": table.first}),
-    ]  # fmt: skip
-    for one in table.filters:
-        schema = {"enum": list(one.choices)} if one.choices else {"type": "string", "maxLength": TEXT_MAX}
-        parameters.append(_parameter(one.name, one.meaning, schema))
-    number = {"type": "integer"}
+    parameters = {
+        "limit": ("rows at most", NUMBER | {"minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT}),
+        "offset": ("rows to leave out", NUMBER | {"minimum": 0, "maximum": OFFSET_MAX, "default": 0}),
+        "sort": ("sort by this column, downwards after a -", {"enum": orders, "default": table.first}),
+        **{one.name: (one.meaning, {"enum": list(one.choices)} if one.choices else TEXT) for one in table.filters},
+    }
     page = {
         "type": "object",
         "required": ["items", "total", "offset", "limit", "next"],
         "additionalProperties": False,
-        "properties": {"items": {"type": "array", "items": _ref(table.row)}, "total": number, "offset": number,
-                       "limit": number, "next": {
-                           "anyOf": [number, {"type": "null"}],
+        "properties": {"items": {"type": "array", "items": _ref(table.row)}, "total": NUMBER, "offset": NUMBER,
+                       "limit": NUMBER, "next": {
+                           "anyOf": [NUMBER, {"type": "null"}],
                            "description": "the offset of the page after this one, which may have fewer rows than its "
                                           "limit because of its bytes; null at the end"}},
     }  # fmt: skip
     return _get(table.name, table.meaning, page, parameters)
 
 
-def _parameter(name: str, meaning: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"name": name, "in": "query", "description": meaning, "schema": schema}
-
-
-def _get(name: str, meaning: str, schema: dict[str, Any], parameters: Sequence[Any], *,
-         has_404: bool = False) -> dict[str, Any]:  # fmt: skip
+def _get(name: str, meaning: str, schema: dict[str, Any], parameters: Mapping[str, tuple[str, Any]]) -> dict[str, Any]:
+    """``parameters``: what each is, and its schema. A topic is required, and there may be none of its name."""
+    described = [{"name": one, "in": "query", "required": one == "topic", "description": says, "schema": of}
+                 for one, (says, of) in parameters.items()]  # fmt: skip
     error = {"application/json": {"schema": _ref(ErrorRow)}}
     plain = {"text/plain": {"schema": {"type": "string"}}}
     answers: dict[str, Any] = {
@@ -91,9 +82,9 @@ def _get(name: str, meaning: str, schema: dict[str, Any], parameters: Sequence[A
         "400": {"description": "a parameter is wrong, or the request is too long", "content": error | plain},
         "503": {"description": "control is busy", "content": plain},
     }
-    if has_404:
+    if "topic" in parameters:
         answers["404"] = {"description": "there is no such topic", "content": error}
-    return {"get": {"operationId": name, "summary": meaning, "parameters": list(parameters), "responses": answers}}
+    return {"get": {"operationId": name, "summary": meaning, "parameters": described, "responses": answers}}
 
 
 def _ref(row: type) -> dict[str, str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from heapq import merge
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any
 
 import orjson
@@ -19,6 +20,7 @@ from rocketns.config.properties import java_name
 LIMIT_MAX = 500
 LIMIT_DEFAULT = 50
 OFFSET_MAX = 10_000_000
+NUMBER = re.compile("[0-9]{1,8}")
 TEXT_MAX = 512
 CHUNK_ROWS = 1000
 # A page ends before it is larger, but has one row at least. 500 rows of real brokers fit. Each connection whose peer
@@ -66,28 +68,22 @@ class Query:
         return value is None, 0 if value is None else value
 
 
-@dataclass(frozen=True, slots=True)
-class ListPage:
-    """Some rows of ``total``."""
+def check_names(request: web.Request, *known: str) -> None:
+    """BadQuery for a parameter that is not known, or given more than once."""
+    for name in request.query:
+        if name not in known:
+            raise BadQuery(f"there is no parameter {name[:TEXT_MAX]!r}")
+        if len(request.query.getall(name)) > 1:
+            raise BadQuery(f"{name} is given more than once")
 
-    items: tuple[Any, ...]
-    total: int
-    offset: int
-    limit: int
 
-
-def read_query(given: Mapping[str, str], names: Sequence[str], sorts: Mapping[str, str], first: str,
-               filters: Sequence[Filter]) -> Query:  # fmt: skip
-    """From the parameters. ``names`` has each as often as it was given. BadQuery for any that is not known, or wrong.
+def read_query(request: web.Request, sorts: Mapping[str, str], first: str, filters: Sequence[Filter]) -> Query:
+    """From the parameters. BadQuery for any that is not known, or wrong.
 
     ``sorts`` has the columns by their names in JSON, ``first`` is the order without the parameter.
     """
-    known = {one.name: one for one in filters}
-    for name in names:
-        if name not in known and name not in ("limit", "offset", "sort"):
-            raise BadQuery(f"there is no parameter {name[:TEXT_MAX]!r}")
-        if names.count(name) > 1:
-            raise BadQuery(f"{name} is given more than once")
+    given, known = request.query, {one.name: one for one in filters}
+    check_names(request, "limit", "offset", "sort", *known)
     order = given.get("sort", first)
     column = sorts.get(order.removeprefix("-"))
     if column is None:
@@ -106,19 +102,17 @@ def _test(filter_: Filter, text: str) -> Callable[[Any], bool]:
 
 
 def _number(given: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
-    text = given.get(name)
-    if text is None:
-        return default
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdecimal() and len(digits) <= len(str(high))):
-        raise BadQuery(f"{name} must be a number from {low} to {high}")
-    if not low <= int(text) <= high:
+    text = given.get(name, str(default))
+    if not (NUMBER.fullmatch(text) and low <= int(text) <= high):
         raise BadQuery(f"{name} must be a number from {low} to {high}")
     return int(text)
 
 
-async def page_of(rows: Sequence[Any], query: Query) -> ListPage:
-    """The page. Sorted pieces are merged, since one large sort would hold the GIL, and control would wait for it."""
+async def page_of(rows: Sequence[Any], query: Query) -> tuple[list[Any], int]:
+    """The rows of the page, and how many the filters left.
+
+    Sorted pieces are merged: one large sort would hold the GIL, and control would wait for it.
+    """
     pieces, total = [], 0
     for at in range(0, len(rows), CHUNK_ROWS):
         piece = [row for row in rows[at : at + CHUNK_ROWS] if query.takes(row)]
@@ -127,12 +121,10 @@ async def page_of(rows: Sequence[Any], query: Query) -> ListPage:
         total += len(piece)
         await asyncio.sleep(0)
     ordered = merge(*pieces, key=query.key, reverse=query.is_descending)
-    if query.offset >= total:
-        return ListPage((), total, query.offset, query.limit)
-    for at in range(0, query.offset, CHUNK_ROWS):
+    for at in range(0, min(query.offset, total), CHUNK_ROWS):
         deque(islice(ordered, min(CHUNK_ROWS, query.offset - at)), maxlen=0)
         await asyncio.sleep(0)
-    return ListPage(tuple(islice(ordered, query.limit)), total, query.offset, query.limit)
+    return list(islice(ordered, query.limit)), total
 
 
 def as_json(value: Any, characters_max: int = NAME_CHARACTERS_MAX) -> Any:
@@ -174,24 +166,16 @@ def _valid(value: Any) -> Any:
     return [_valid(one) for one in value] if isinstance(value, list) else value
 
 
-def page_answer(page: ListPage) -> web.Response:
-    """The rows of the page, as many as fit PAGE_BYTES_MAX."""
-    rows = list(_fitting(page.items))
-    after = page.offset + len(rows)
-    ends = dumps({"total": page.total, "offset": page.offset, "limit": page.limit,
-                  "next": after if rows and after < page.total else None})  # fmt: skip
+def page_answer(query: Query, items: Sequence[Any], total: int) -> web.Response:
+    """The rows of the page, as many as fit PAGE_BYTES_MAX, but one at least."""
+    rows = [dumps(row) for row in items]
+    sizes = accumulate(len(row) + 1 for row in rows)
+    rows = rows[: max(1, sum(size <= PAGE_BYTES_MAX for size in sizes))]
+    after = query.offset + len(rows)
+    ends = dumps({"total": total, "offset": query.offset, "limit": query.limit,
+                  "next": after if rows and after < total else None})  # fmt: skip
     body = b'{"items":[%b],%b' % (b",".join(rows), ends[1:])
     return web.Response(body=body, content_type="application/json")
-
-
-def _fitting(rows: Sequence[Any]) -> Iterator[bytes]:
-    size = 0
-    for row in rows:
-        made = dumps(row)
-        size += len(made) + 1
-        if size > PAGE_BYTES_MAX and size > len(made) + 1:
-            return
-        yield made
 
 
 def json_answer(value: Any, status: int = 200) -> web.Response:

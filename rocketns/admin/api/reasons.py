@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from rocketns.admin.api.copies import BrokersCopy
@@ -112,15 +112,22 @@ def worst(reasons: Sequence[ReasonRow]) -> Level:
     return max((one.level for one in reasons), key=LEVELS.index, default="ok")
 
 
-@dataclass(frozen=True, slots=True)
-class Own:
-    """What is true of this name server itself. ``journal_losing``: records lost since its buffer became full.
+class StatusScene(NamedTuple):
+    """What troubles are found in. ``missing``: topics that were asked for, the latest last. ``now_ms``: of the wall
+    clock, as ``certificate_ends_ms``, which is None if TLS was not used yet.
 
-    ``address``: where it is asked. ``certificate_ends_ms`` is of the wall clock; None if TLS was not used yet.
-    ``full``: the limits that refused registrations lately, as lines of its properties file with twice their values.
-    ``connections_full``: no more are accepted. ``drain``: the URL that ends a drain.
+    ``address``: where this name server is asked. ``drain``: the URL that ends a drain. ``journal_losing``: records lost
+    since the buffer became full. ``full``: the limits that refused registrations lately, as lines of the properties
+    file with twice their values. ``connections_full``: no more are accepted.
     """
 
+    brokers: BrokersCopy = BrokersCopy((), 0, ())
+    lost: tuple[LostRow, ...] = ()
+    wiped: tuple[str, ...] = ()
+    missing: tuple[MissingRow, ...] = ()
+    changes: Sequence[RecentChange] = ()
+    fleet: FleetState = FleetState(0)
+    now_ms: int = 0
     address: str = ""
     drain: str = ""
     not_ready: str | None = None
@@ -132,86 +139,74 @@ class Own:
     connections_full: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SeenTables:
-    """What is in the tables. ``missing``: topics that were asked for, the latest last."""
-
-    brokers: BrokersCopy
-    lost: Sequence[LostRow] = ()
-    wiped: Sequence[str] = ()
-    missing: Sequence[MissingRow] = ()
-
-
-def assess(
-    own: Own, seen: SeenTables, recent: Sequence[RecentChange], fleet: FleetState, now_ms: int
-) -> tuple[ReasonRow, ...]:
-    """The reasons, the worst first. ``now_ms`` is of the wall clock."""
-    reasons = [*_of_itself(own, now_ms), *_of_brokers(own, seen), *_of_topics(own, seen), *_of_fleet(own, fleet),
-               *_of_pauses(recent, now_ms)]  # fmt: skip
+def assess(scene: StatusScene) -> tuple[ReasonRow, ...]:
+    """The reasons, the worst first."""
+    finders = (_of_itself, _of_brokers, _of_topics, _of_fleet, _of_pauses)
+    reasons = [one for find in finders for one in find(scene)]
     reasons.sort(key=lambda one: -LEVELS.index(one.level))
     return tuple(reasons[:REASONS_MAX])
 
 
-def _of_itself(own: Own, now_ms: int) -> Iterator[ReasonRow]:
-    if own.not_ready is not None:
-        drain = ("curl", "-X", "DELETE", "-H", "X-Rocketns-Change: yes", own.drain)
-        line = drain if own.not_ready == "it drains" else ("rocketns", "health", "-n", own.address)
-        found = reason("notReady", detail=own.not_ready, commands=_lines(line))
-        yield replace(found, remedy=NOT_READY.get(own.not_ready, ""))
-    if own.full:
-        yield reason("refusing", commands=own.full)
-    if own.connections_full:
-        setting = f"rocketns.connectionsMax={2 * own.connections_full}"
-        yield reason("connections", n=own.connections_full, commands=(setting,))
-    folder = _lines(("df", "-h", own.journal_path), ("ls", "-ld", own.journal_path))
-    if own.journal_failing:
+def _of_itself(scene: StatusScene) -> Iterator[ReasonRow]:
+    if scene.not_ready is not None:
+        drain = ("curl", "-X", "DELETE", "-H", "X-Rocketns-Change: yes", scene.drain)
+        line = drain if scene.not_ready == "it drains" else ("rocketns", "health", "-n", scene.address)
+        found = reason("notReady", detail=scene.not_ready, commands=_lines(line))
+        yield replace(found, remedy=NOT_READY.get(scene.not_ready, ""))
+    if scene.full:
+        yield reason("refusing", commands=scene.full)
+    if scene.connections_full:
+        setting = f"rocketns.connectionsMax={2 * scene.connections_full}"
+        yield reason("connections", n=scene.connections_full, commands=(setting,))
+    folder = _lines(("df", "-h", scene.journal_path), ("ls", "-ld", scene.journal_path))
+    if scene.journal_failing:
         yield reason("journalFailing", commands=folder)
-    if own.journal_losing:
-        yield reason("journalLosing", n=own.journal_losing, commands=folder)
-    if own.certificate_ends_ms is not None and own.certificate_ends_ms - now_ms < CERTIFICATE_DAYS * DAY_MS:
-        left_ms = own.certificate_ends_ms - now_ms
+    if scene.journal_losing:
+        yield reason("journalLosing", n=scene.journal_losing, commands=folder)
+    if scene.certificate_ends_ms is not None and scene.certificate_ends_ms - scene.now_ms < CERTIFICATE_DAYS * DAY_MS:
+        left_ms = scene.certificate_ends_ms - scene.now_ms
         kind = "" if left_ms >= DAY_MS else "Today" if left_ms > 0 else "Ended"
         look = (
-            f"openssl s_client -connect {shlex.quote(own.address)} </dev/null | openssl x509 -noout -subject -enddate"
+            f"openssl s_client -connect {shlex.quote(scene.address)} </dev/null | openssl x509 -noout -subject -enddate"
         )
         yield replace(
             reason(f"certificate{kind}", n=None if kind else left_ms // DAY_MS, commands=(look,)), name="certificate"
         )
 
 
-def _of_brokers(own: Own, seen: SeenTables) -> Iterator[ReasonRow]:
-    doctor = _lines(("rocketns", "doctor", own.address))
-    if not seen.brokers.rows:
-        yield reason("noBroker", commands=_settings(namesrvAddr=own.address))
-    if seen.lost:
-        yield of_brokers("lost", seen.lost, doctor)
-    lost_masters = {one.broker for one in seen.lost if one.id == MASTER_ID}  # that is the cause
-    masterless = [name for name in seen.brokers.masterless if name not in lost_masters]
+def _of_brokers(scene: StatusScene) -> Iterator[ReasonRow]:
+    doctor = _lines(("rocketns", "doctor", scene.address))
+    if not scene.brokers.rows:
+        yield reason("noBroker", commands=_settings(namesrvAddr=scene.address))
+    if scene.lost:
+        yield of_brokers("lost", scene.lost, doctor)
+    lost_masters = {one.broker for one in scene.lost if one.id == MASTER_ID}  # that is the cause
+    masterless = [name for name in scene.brokers.masterless if name not in lost_masters]
     if masterless:
-        cluster = next((row.cluster for row in seen.brokers.rows if row.broker == masterless[0]), None)
+        cluster = next((row.cluster for row in scene.brokers.rows if row.broker == masterless[0]), None)
         lines = _settings(brokerClusterName=cluster or "", brokerName=masterless[0], brokerId=str(MASTER_ID))
         yield reason("noMaster", masterless, commands=lines)
     for state in ("late", "unconfirmed", "gone"):
-        if rows := [row for row in seen.brokers.rows if row.state == state]:
+        if rows := [row for row in scene.brokers.rows if row.state == state]:
             yield of_brokers(state, rows, doctor)
-    if viewed := [row for row in seen.brokers.rows if row.view is not None]:
+    if viewed := [row for row in scene.brokers.rows if row.view is not None]:
         yield of_brokers("viewed", viewed, ())
-    if seen.wiped:
-        wiped = _lines(*[("mqadmin", "addWritePerm", "-n", own.address, "-b", name) for name in seen.wiped])
-        yield reason("wiped", seen.wiped, commands=wiped)
+    if scene.wiped:
+        wiped = _lines(*[("mqadmin", "addWritePerm", "-n", scene.address, "-b", name) for name in scene.wiped])
+        yield reason("wiped", scene.wiped, commands=wiped)
 
 
-def _of_topics(own: Own, seen: SeenTables) -> Iterator[ReasonRow]:
-    missing = [one for one in seen.missing if one.reason not in EXPECTED]
+def _of_topics(scene: StatusScene) -> Iterator[ReasonRow]:
+    missing = [one for one in scene.missing if one.reason not in EXPECTED]
     if not missing:
         return
     first = missing[0]
     lines: list[tuple[str, ...]] = []
     if first.reason is MissingReason.ABSENT:
-        clusters = sorted({row.cluster for row in seen.brokers.rows if row.cluster is not None})
-        lines = [("mqadmin", "updateTopic", "-n", own.address, "-c", one, "-t", first.topic) for one in clusters]
+        clusters = sorted({row.cluster for row in scene.brokers.rows if row.cluster is not None})
+        lines = [("mqadmin", "updateTopic", "-n", scene.address, "-c", one, "-t", first.topic) for one in clusters]
     elif first.reason is MissingReason.BROKERS_GONE:
-        lines = [("rocketns", "doctor", own.address, "--topic", first.topic)]
+        lines = [("rocketns", "doctor", scene.address, "--topic", first.topic)]
     found = reason("missing", [one.topic for one in missing], commands=_lines(*lines))
     yield replace(found, remedy=NOT_THERE.get(first.reason, ""))
 
@@ -232,8 +227,8 @@ def lost_brokers(brokers: BrokersCopy, recent: Sequence[RecentChange], now_ms: i
     return tuple(lost.values())
 
 
-def _of_pauses(recent: Sequence[RecentChange], now_ms: int) -> Iterator[ReasonRow]:
-    pauses = [one for one in recent if one.event == "stall" and now_ms - one.at < PAUSES_TOGETHER_MS]
+def _of_pauses(scene: StatusScene) -> Iterator[ReasonRow]:
+    pauses = [one for one in scene.changes if one.event == "stall" and scene.now_ms - one.at < PAUSES_TOGETHER_MS]
     longest_ms, number = max((one.amount or 0 for one in pauses), default=0), sum(one.times for one in pauses)
     look = _lines(("top", "-b", "-n", "1", "-o", "%CPU"))
     if longest_ms >= STALL_MS:
@@ -242,15 +237,15 @@ def _of_pauses(recent: Sequence[RecentChange], now_ms: int) -> Iterator[ReasonRo
         yield reason("overloaded", n=number, commands=look)
 
 
-def _of_fleet(own: Own, fleet: FleetState) -> Iterator[ReasonRow]:
-    for one in fleet.members:
+def _of_fleet(scene: StatusScene) -> Iterator[ReasonRow]:
+    for one in scene.fleet.members:
         if not one.is_readable:
             doctor = _lines(("rocketns", "doctor", one.addr))
             yield reason("unreadable", [one.addr], detail=one.error, commands=doctor)
-    others = [one.addr for one in fleet.members if one.addr != OWN and one.is_readable]
-    asked = ";".join((own.address, *others))
+    others = [one.addr for one in scene.fleet.members if one.addr != OWN and one.is_readable]
+    asked = ";".join((scene.address, *others))
     for kind in FactKind:
-        found = [one for one in fleet.disagreements if one.kind is kind and not one.follows]
+        found = [one for one in scene.fleet.disagreements if one.kind is kind and not one.follows]
         if found:
             follow = sum(one.topics for one in found) if kind is FactKind.BROKER else 0
             topic = ("--topic", found[0].name) if kind is FactKind.TOPIC else ()

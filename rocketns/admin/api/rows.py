@@ -49,18 +49,6 @@ class BrokerStateRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterRow:
-    """One cluster."""
-
-    cluster: Annotated[Text, "its name; null for groups that registered none"]
-    groups: Annotated[int, "its broker groups"]
-    brokers: Annotated[int, "addresses of these groups"]
-    masters: Annotated[int, "groups with a master"]
-    late: Annotated[int, "brokers that are late"]
-    unconfirmed: Annotated[int, "brokers that are unconfirmed"]
-
-
-@dataclass(frozen=True, slots=True)
 class TopicRow:
     """One topic. All numbers but ``brokers`` are counted for the rows of the answer only."""
 
@@ -121,25 +109,6 @@ class KvRow:
     key: str
     value: Annotated[Text, "at most 4,096 characters of it; null if it has none"]
     characters: Annotated[int, "of the whole value"]
-
-
-@dataclass(frozen=True, slots=True)
-class PropertyRow:
-    """One property."""
-
-    name: str
-    value: Annotated[Text, "null if the name says that it is a password"]
-
-
-@dataclass(frozen=True, slots=True)
-class LimitRow:
-    """One limit of this process."""
-
-    name: str
-    value: int
-    unit: str
-    meaning: str
-    at_limit: Annotated[str, "what the server does"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,13 +240,10 @@ class StatusRow:
     started: int
     level: Annotated[Level, "of the worst reason"]
     reasons: Annotated[tuple[ReasonRow, ...], "what is not as it should be, the worst first, 20 at most"]
-    ready: Annotated[bool, "as at /readyz"]
     clusters: int
     groups: int
     brokers: Annotated[int, "addresses in the groups"]
     late: int
-    unconfirmed: int
-    masterless: Annotated[int, "groups without a master"]
     lost: Annotated[tuple[LostRow, ...], "the latest first, 100 at most, fewer if names are long"]
     wiped: Annotated[tuple[str, ...], "groups of which no topic takes messages, as many at most"]
     topics: int
@@ -287,11 +253,6 @@ class StatusRow:
     lookups_missed: Annotated[int, "of them, those of topics without a route"]
     registrations: Annotated[int, "since the start"]
     waiting_requests: Annotated[int, "in the inbox of control"]
-    kv_bytes: Annotated[int, "as kvBytesMax counts them"]
-    journal_bytes: Annotated[int | None, "that wait to be written; null without a journal"]
-    journal_lost: Annotated[int | None, "records lost since the start, because the buffer was full"]
-    journal_failing: Annotated[bool | None, "whether the last attempt to write failed"]
-    certificate_ends: Annotated[EpochMs, "of TLS; null until TLS is used"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ import socket
 
 from rocketns import __version__
 from rocketns.addresses import ANY_ADDRESS, bare, with_port
-from rocketns.admin.api.copies import copy_brokers, copy_missing
-from rocketns.admin.api.reasons import Own, SeenTables, assess, lost_brokers, worst
-from rocketns.admin.api.rows import StatusRow
+from rocketns.admin.api.copies import BrokersCopy, copy_brokers, copy_missing
+from rocketns.admin.api.reasons import StatusScene, assess, lost_brokers, worst
+from rocketns.admin.api.rows import MissingRow, StatusRow
 from rocketns.admin.api.tables import ApiSource
 from rocketns.config.properties import PREFIX
 from rocketns.server.facts import Facts
@@ -24,52 +24,51 @@ def own_name(facts: Facts) -> str:
 
 async def read_status(source: ApiSource) -> StatusRow:
     """Busy if control does not answer."""
-    facts, recent = source.view.facts, source.recent
+    facts = source.view.facts
     brokers = await source.view.copy(copy_brokers)
     missing = await source.view.copy(copy_missing)
     wiped = await source.wiped.names(asyncio.get_running_loop().time())
-    now, changes = facts.now(), recent.events.copy()
-    own = _own(facts, is_refusing=source.refusing.is_recent(facts.registrations_refused, now.ms))
-    lost = lost_brokers(brokers, changes, now.epoch_ms)
-    reasons = assess(own, SeenTables(brokers, lost, wiped, missing), changes, facts.fleet, now.epoch_ms)
+    scene = _scene(source, brokers, missing, wiped)
+    reasons = assess(scene)
     found, missed = facts.reactors.lookups
-    journal = facts.journal
     return StatusRow(
-        name=own.address,
+        name=scene.address,
         version=__version__,
-        now=now.epoch_ms,
-        started=now.epoch_ms - (now.ms - facts.started_ms),
+        now=scene.now_ms,
+        started=scene.now_ms - (facts.now().ms - facts.context.started_ms),
         level=worst(reasons),
         reasons=reasons,
-        ready=own.not_ready is None,
         clusters=len({row.cluster for row in brokers.rows}),
         groups=brokers.groups,
         brokers=len(brokers.rows),
         late=sum(row.state == "late" for row in brokers.rows),
-        unconfirmed=sum(row.state == "unconfirmed" for row in brokers.rows),
-        masterless=len(brokers.masterless),
-        lost=lost,
-        wiped=wiped,
+        lost=scene.lost,
+        wiped=scene.wiped,
         topics=len(facts.tables.topic_queue_table),
-        missing_topics=facts.missing_topics,
+        missing_topics=facts.asked.missing,
         connections=facts.reactors.connections,
         lookups=found + missed,
         lookups_missed=missed,
-        registrations=facts.registrations,
-        waiting_requests=facts.waiting_requests,
-        kv_bytes=facts.kv_bytes,
-        journal_bytes=None if journal is None else journal.waiting_bytes,
-        journal_lost=None if journal is None else journal.lost,
-        journal_failing=None if journal is None else journal.is_failing,
-        certificate_ends=own.certificate_ends_ms,
+        registrations=facts.context.registrations.total,
+        waiting_requests=facts.control.waiting_requests,
     )
 
 
-def _own(facts: Facts, *, is_refusing: bool) -> Own:
-    journal, ends_s = facts.journal, facts.certificate_ends_s
-    configuration = facts.configuration
+def _scene(
+    source: ApiSource, brokers: BrokersCopy, missing: tuple[MissingRow, ...], wiped: tuple[str, ...]
+) -> StatusScene:
+    facts = source.view.facts
+    now, changes, configuration = facts.now(), source.recent.events.copy(), facts.configuration
+    journal, ends_s = facts.journal, facts.tls.certificate_ends_s
     connections, most = facts.reactors.connections, configuration.limits.connections_max
-    return Own(
+    return StatusScene(
+        brokers=brokers,
+        lost=lost_brokers(brokers, changes, now.epoch_ms),
+        wiped=wiped,
+        missing=missing,
+        changes=changes,
+        fleet=facts.fleet,
+        now_ms=now.epoch_ms,
         address=own_name(facts),
         drain=f"http{'s' if configuration.admin.admin_tls else ''}://127.0.0.1:{configuration.admin.admin_port}/drainz",
         not_ready=facts.why_not_ready(),
@@ -77,7 +76,7 @@ def _own(facts: Facts, *, is_refusing: bool) -> Own:
         journal_failing=journal is not None and journal.is_failing,
         journal_losing=0 if journal is None else journal.losing,
         certificate_ends_ms=None if ends_s is None or not math.isfinite(ends_s) else round(ends_s * 1000),
-        full=_full(facts) if is_refusing else (),
+        full=_full(facts) if source.refusing.is_recent(facts.context.refusals.count, now.ms) else (),
         connections_full=connections if connections >= most else 0,
     )
 

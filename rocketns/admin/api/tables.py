@@ -9,19 +9,15 @@ from itertools import accumulate, takewhile
 from typing import Any
 
 from rocketns.admin.api import copies
-from rocketns.admin.api.copies import limit_rows, property_rows
 from rocketns.admin.api.history import HistoryRow, LastHour
 from rocketns.admin.api.paging import Filter
 from rocketns.admin.api.rows import (
     BrokerStateRow,
-    ClusterRow,
     ConnectionRow,
     DisagreementRow,
     KvRow,
-    LimitRow,
     MissingRow,
     NameServerRow,
-    PropertyRow,
     SaidQueuesRow,
     SideRow,
     TopicRow,
@@ -110,24 +106,6 @@ async def _with_since(source: ApiSource, rows: Sequence[BrokerStateRow]) -> Sequ
     return [replace(row, since=since.get((row.cluster or "", row.address))) for row in rows]
 
 
-async def _clusters(source: ApiSource) -> Sequence[ClusterRow]:
-    by_cluster: dict[str | None, list[BrokerStateRow]] = {}
-    for row in await _brokers(source):
-        by_cluster.setdefault(row.cluster, []).append(row)
-    return [_cluster_row(cluster, rows) for cluster, rows in by_cluster.items()]
-
-
-def _cluster_row(cluster: str | None, rows: list[BrokerStateRow]) -> ClusterRow:
-    return ClusterRow(
-        cluster=cluster,
-        groups=len({row.broker for row in rows}),
-        brokers=len(rows),
-        masters=sum(row.role == "master" for row in rows),
-        late=sum(row.state == "late" for row in rows),
-        unconfirmed=sum(row.state == "unconfirmed" for row in rows),
-    )
-
-
 async def _with_queues(source: ApiSource, rows: Sequence[TopicRow]) -> Sequence[TopicRow]:
     done: list[TopicRow] = []
     while len(done) < len(rows):
@@ -182,21 +160,11 @@ def _side_row(side: Side) -> SideRow:
     return SideRow(side.members, side.value == MISSING, side.group and side.group.cluster, addresses, queues)
 
 
-async def _config(source: ApiSource) -> Sequence[PropertyRow]:
-    return await source.view.look(property_rows)
-
-
-async def _limits(source: ApiSource) -> Sequence[LimitRow]:
-    return limit_rows(source.view.facts.configuration)
-
-
 def _follows(text: str) -> Callable[[Any], bool]:
     return lambda row: text in row.follows if text else not row.follows
 
 
 TABLES = (
-    ApiTable("clusters", "Clusters", ClusterRow, _clusters, ("cluster", "groups", "brokers", "late", "unconfirmed"),
-          (_search("cluster"),)),
     ApiTable("brokers", "Brokers of the routes", BrokerStateRow, _brokers,
           ("broker", "cluster", "id", "address", "state", "silent_ms", "last_heartbeat", "version", "zone"),
           (_search("broker", "address", "cluster", "zone"), _equals("cluster"), _equals("broker"), _equals("zone"),
@@ -212,8 +180,6 @@ TABLES = (
           ("view", "mapped", "unmapped", "lookups", "bytes"), (_search("view"),)),
     ApiTable("kv", "Items of the KV configuration", KvRow, _copied(copies.copy_kv), ("namespace", "key", "characters"),
           (_search("namespace", "key"), _equals("namespace"))),
-    ApiTable("config", "Properties that are in force", PropertyRow, _config, ("name",), (_search("name"),)),
-    ApiTable("limits", "Limits of this process", LimitRow, _limits, ("name", "value", "unit"), (_search("name"),)),
     ApiTable("connections", "Connections of the name server port", ConnectionRow,
           _copied(copies.copy_connections),
           ("peer", "since", "requests", "waiting", "language", "version"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate, islice
 
 from aiohttp import web
@@ -13,42 +13,30 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from rocketns.admin.metrics import connections, control, requests, routes
-from rocketns.admin.metrics.family import LABEL_CHARACTERS_MAX, SERIES_MAX, Family, MetricsScene, MetricType, Sample
+from rocketns.admin.metrics.table import THEMES, Family, MetricsScene
 from rocketns.admin.metrics.tally import Tally, sizes
 from rocketns.admin.view import ControlView
 from rocketns.server.control.measures import Histogram, Measures
-
-THEMES: dict[str, tuple[Family, ...]] = {
-    "Requests": requests.FAMILIES,
-    "Brokers, topics and settings": routes.FAMILIES,
-    "Connections and limits": connections.FAMILIES,
-    "The control thread": control.FAMILIES,
-    "The journal and the start": routes.JOURNAL_FAMILIES,
-    "The build": routes.BUILD_FAMILIES,
-}
-
 
 # A text is given to all who ask within this time: a thousand scrapers cost what one does.
 TEXT_AGE_S = 1.0
 FORMATS_MAX = 8
 ACCEPT_CHARACTERS_MAX = 512
+# More series of one family are left out, and counted: a label must not grow with topics, brokers or clients.
+SERIES_MAX = 250
+# A series with a longer label is left out, and its metric counted with those. No label is a name from the network.
+LABEL_CHARACTERS_MAX = 128
 
-PATHS = ("/metrics",)
 CUT = "rocketns_metrics_cut_total"
 CUT_MEANING = (
     "MetricsText that had too many series, or too long labels, so that some were left out. Counted at each scrape."
 )
-MADE = {
-    MetricType.COUNTER: CounterMetricFamily,
-    MetricType.GAUGE: GaugeMetricFamily,
-    MetricType.HISTOGRAM: HistogramMetricFamily,
-}
+MADE = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily, "histogram": HistogramMetricFamily}
 
 
 def add(app: web.Application, view: ControlView) -> None:
     """Control only, before the server starts: from now on it counts."""
-    app.router.add_get(*PATHS, MetricsText(view).answer)
+    app.router.add_get("/metrics", MetricsText(view).answer)
 
 
 class MetricsText:
@@ -80,10 +68,9 @@ class MetricsText:
         if now_s - made_s < TEXT_AGE_S:
             return text
         view = self._view
-        scene = MetricsScene(
+        self._collector.scene = MetricsScene(
             view.facts, self._measures, self._tally, view.pulse, view.gate, await view.copy(sizes), view.log
         )
-        self._collector.show(scene)
         text = encode(self._registry)
         if len(self._texts) >= FORMATS_MAX:
             self._texts.clear()
@@ -94,10 +81,9 @@ class MetricsText:
 def _encoder(accepted: str) -> tuple[Callable[[CollectorRegistry], bytes], str]:
     """As the client library chooses it. A header that the library fails at counts as none."""
     try:
-        encode, content_type = choose_encoder(accepted)
+        return choose_encoder(accepted)
     except (TypeError, ValueError, LookupError):
-        encode, content_type = choose_encoder("")
-    return encode, content_type
+        return choose_encoder("")
 
 
 class _Collector(Collector):
@@ -105,34 +91,35 @@ class _Collector(Collector):
 
     def __init__(self, families: Iterable[Family]) -> None:
         self._families = tuple(families)
-        self._scene: MetricsScene | None = None
+        self.scene: MetricsScene | None = None
         self._cut = 0
 
-    def show(self, scene: MetricsScene) -> None:
-        self._scene = scene
-
     def collect(self) -> Iterator[Metric]:
-        if self._scene is None:
+        if self.scene is None:
             return
         for family in self._families:
-            samples = list(islice(family.read(self._scene), SERIES_MAX + 1))
-            short = [one for one in samples[:SERIES_MAX] if max(map(len, one[0]), default=0) <= LABEL_CHARACTERS_MAX]
-            self._cut += len(short) < len(samples)
-            yield metric(family, short)
+            metric, is_whole = metric_of(family, self.scene)
+            self._cut += not is_whole
+            yield metric
         yield CounterMetricFamily(CUT, CUT_MEANING, value=self._cut)
 
 
-def metric(family: Family, samples: Iterable[Sample]) -> Metric:
-    """A family with its samples, as the client library has it."""
-    made: Metric = MADE[family.kind](family.name, family.meaning, labels=tuple(family.labels))
-    for labels, value in samples:
+def metric_of(family: Family, scene: MetricsScene) -> tuple[Metric, bool]:
+    """A family with its samples, as the client library has it, and whether none is left out."""
+    metric: Metric = MADE[family.kind](family.name, family.meaning, labels=tuple(family.labels))
+    found = family.read(scene)
+    samples = found if isinstance(found, Mapping) else {} if found is None else {(): found}
+    shown = 0
+    for key, value in islice(samples.items(), SERIES_MAX):
+        labels = (key,) if isinstance(key, str) else key
+        if max(map(len, labels), default=0) > LABEL_CHARACTERS_MAX:
+            continue
+        shown += 1
         if isinstance(value, Histogram):
-            assert isinstance(made, HistogramMetricFamily)
-            made.add_metric(labels, buckets_of(value), value.total)
+            metric.add_metric(labels, buckets_of(value), value.total)  # type: ignore[attr-defined]
         else:
-            assert isinstance(made, CounterMetricFamily | GaugeMetricFamily)
-            made.add_metric(labels, value)
-    return made
+            metric.add_metric(labels, value)  # type: ignore[attr-defined]
+    return metric, shown == len(samples)
 
 
 def buckets_of(measured: Histogram) -> list[tuple[str, float]]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from sys import getsizeof
 from typing import Any
 
+from rocketns.admin.api.copies import state_of
 from rocketns.processor.context import Now
 from rocketns.routeinfo import events as e
-from rocketns.routeinfo.tables import BrokerLiveInfo
 from rocketns.server.control.measures import Histogram
 from rocketns.server.facts import Facts
 
@@ -86,9 +86,9 @@ class Sizes:
 def sizes(facts: Facts) -> Generator[None, None, Sizes]:
     """A copier, see `rocketns.admin.view`."""
     tables, now_ms = facts.tables, facts.now().ms
-    states = {"live": 0, "late": 0, "unconfirmed": 0}
+    states = Counter(live=0, late=0, unconfirmed=0)
     for number, entry in enumerate(list(tables.broker_live_table.values()), 1):
-        states[_state(entry, now_ms)] += 1
+        states[state_of(entry, now_ms)] += 1
         if number % ROWS_AT_ONCE == 0:
             yield
     entries, topic_bytes = 0, getsizeof(tables.topic_queue_table)
@@ -98,9 +98,3 @@ def sizes(facts: Facts) -> Generator[None, None, Sizes]:
         if number % ROWS_AT_ONCE == 0:
             yield
     return Sizes(entries, topic_bytes, **states)
-
-
-def _state(entry: BrokerLiveInfo, now_ms: int) -> str:
-    if entry.doubt is not None:
-        return "unconfirmed"
-    return "late" if entry.is_late(now_ms) else "live"

@@ -28,7 +28,6 @@ STATIC = [*files(__package__).joinpath("static").iterdir(), files("rocketns").jo
 FILES = {f"/page/{file.name}": file for file in STATIC if file.name != PAGE}
 # The page's script says all texts, by the language of the document. These are its Chinese ones: without a build none.
 CHINESE = "/page/zh.json"
-PATHS = ("/", CHINESE, *FILES, stream.PATH)
 
 # Browsers send about five. A header has 8 KiB at most.
 RANGES_MAX = 50
@@ -59,23 +58,11 @@ async def _file(content: bytes, content_type: str, _: web.Request) -> web.Respon
 
 
 def chosen(asked: str | None, accepted: str) -> str:
-    """One of LANGUAGES. ``asked``: the parameter ``lang``; ``accepted``: the header Accept-Language."""
+    """One of LANGUAGES: the parameter ``lang``, or the first known one of Accept-Language, where browsers name the
+    preferred one first.
+    """
     if asked in LANGUAGES:
         return asked
-    ranges = [_weighed(one) for one in accepted.split(",")[:RANGES_MAX]]
-    for weight, language in sorted(ranges, key=lambda one: -one[0]):
-        if weight > 0 and language in LANGUAGES:
-            return language
-    return ENGLISH
-
-
-def _weighed(one: str) -> tuple[float, str]:
-    """``zh-CN;q=0.8`` is (0.8, "zh"); what is no weight is 0."""
-    tag, _, quality = one.partition(";")
-    language = tag.strip().lower().partition("-")[0]
-    name, equals, value = quality.strip().partition("=")
-    if not equals:
-        return 1.0, language
-    digits = value.strip()
-    is_weight = name.strip() == "q" and digits.isascii() and digits.replace(".", "", 1).isdigit()
-    return (float(digits) if is_weight else 0.0), language
+    ranges = (one.partition(";") for one in accepted.split(",")[:RANGES_MAX])
+    named = (tag.strip().lower().partition("-")[0] for tag, _, weight in ranges if weight.strip() != "q=0")
+    return next((one for one in named if one in LANGUAGES), ENGLISH)

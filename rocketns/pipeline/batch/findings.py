@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -53,9 +54,12 @@ class RunOutcome(NamedTuple):
 
 
 def incomplete(faults: Iterable[Any]) -> list[str]:
-    """A sentence for each fault of the input; rows: kind, ns, n."""
-    rows = sorted((row["ns"], row["kind"], row["n"]) for row in faults)
-    return [FAULTS[kind](n) % {"ns": ns, "n": f"{n:,}", "s": f"{n / 1e6:,.0f}"} for ns, kind, n in rows]
+    """A sentence for each kind of fault of each name server's input; rows: kind, ns, n."""
+    sums = Counter[tuple[str, str]]()
+    for row in faults:
+        sums[row["ns"], row["kind"]] += row["n"]
+    in_order = ((ns, kind, n) for (ns, kind), n in sorted(sums.items()))
+    return [FAULTS[kind](n) % {"ns": ns, "n": f"{n:,}", "s": f"{n / 1e6:,.0f}"} for ns, kind, n in in_order]
 
 
 # By kind of QUALITY, the sentence for n of them. ``s``: the length of a silence in seconds, of which ``n`` is us.

@@ -7,17 +7,18 @@ now. The observation does not wait for it. The journal of a stopped name server 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
-from rocketns.pipeline.clocks.estimates import GIVEN, OBSERVED, VERSIONS
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.schema import ReadFile
 from rocketns.pipeline.contract.times import EPOCH, SECOND_US, moment
+from rocketns.pipeline.jobs.clocks import may_be_off
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.storage.events.manifest import Day, Range
 
 Row = Mapping[str, Any]
 
@@ -43,14 +44,30 @@ class Extent(NamedTuple):
     open: frozenset[str]
 
 
-def extent(extents: Iterable[Row]) -> Extent:
-    """From the rows of EXTENTS. BadInput if there is none."""
-    rows = list(extents)
-    if not rows:
+def extent(files: Iterable[ReadFile]) -> Extent:
+    """From the files, in the order of their boots and numbers, whatever times are in them. BadInput if none has a
+    record."""
+    by_server = _in_order(one for one in files if one.first is not None)
+    if not by_server:
         raise BadInput(_("the journals hold no record that can be read"))
-    days = sorted({day for row in rows for day in row["days"]})
-    opened = frozenset(row["ns"] for row in rows if row["open"])
-    return Extent(min(row["first"] for row in rows), max(row["last"] for row in rows), tuple(days), opened)
+    last = max(one.last or 0 for of in by_server.values() for one in of)
+    days = sorted({one.dt for of in by_server.values() for one in of[-2:]})
+    opened = frozenset(ns for ns, of in by_server.items() if of[-1].open)
+    return Extent(min(_begin(of[0]) for of in by_server.values()), last, tuple(days), opened)
+
+
+def _in_order(files: Iterable[ReadFile]) -> dict[str, list[ReadFile]]:
+    """By name server."""
+    found: defaultdict[str, list[ReadFile]] = defaultdict(list)
+    for one in sorted(files, key=lambda one: one.place):
+        found[one.ns].append(one)
+    return found
+
+
+def _begin(first: ReadFile) -> int:
+    """The time of the first record. One of a time before its boot is a stray one."""
+    begun = first.place[0] * 1000
+    return begun if (first.first or 0) <= begun <= (first.last or 0) else first.first or 0
 
 
 class Horizon(NamedTuple):
@@ -61,21 +78,17 @@ class Horizon(NamedTuple):
     since: str
 
 
-def last_days(stored: Mapping[str, Day], days: int) -> Horizon | None:
-    """The beginning of an observation of so many days. None: the journal begins later. ``stored``: the days of the
-    manifest, by ``dt``.
+def last_days(files: Sequence[ReadFile], days: int) -> Horizon | None:
+    """The beginning of an observation of so many days. None: the journal begins later.
 
     The last day is that of a name server's last file of which half of them have one as late or later. So neither a name
     server that fell silent long ago nor a clock that is ahead decides."""
-    last: dict[str, tuple[int, int, str]] = {}
-    for dt, day in stored.items():
-        for ns, ranges in day.ranges.items():
-            boot, _low, high = max(ranges, default=Range(0, 0, 0))
-            last[ns] = max(last.get(ns, (0, 0, dt)), (boot, high, dt))
-    latest = sorted(dt for _boot, _high, dt in last.values()) or [max(stored)]
+    latest = sorted(of[-1].dt for of in _in_order(files).values())
+    if not latest:
+        return None
     before = date.fromisoformat(latest[(len(latest) - 1) // 2]) - timedelta(days)
-    begin = datetime.combine(before + timedelta(1), time(), UTC)
-    return Horizon((begin - EPOCH) // timedelta(microseconds=1), str(before)) if min(stored) <= str(before) else None
+    begin = (datetime.combine(before + timedelta(1), time(), UTC) - EPOCH) // timedelta(microseconds=1)
+    return Horizon(begin, str(before)) if min(one.dt for one in files) <= str(before) else None
 
 
 def by_own_clocks(t0: int | None, t1: int | None, known: Extent, reaches: Iterable[Row]) -> Observation:
@@ -92,26 +105,13 @@ def reach_of(reached: Row, offset: Row | None, *, is_open: bool) -> Reach:
         reached["last"] - (offset["offset"] if offset else 0),
         reached["stopped"] is not None,
         SILENT_AFTER_US + (0 if is_open else rotation),
-        0 if _is_sure(offset) else _doubt(offset),
+        min(may_be_off(offset["uncertainty"] if offset else None), CLOCK_DOUBT_US),
     )
 
 
 def last_day_of_each(clock_days: Iterable[Row]) -> dict[str, Row]:
     """By name server its row of CLOCK_DAYS of the last day."""
     return {row["ns"]: row for row in sorted(clock_days, key=lambda row: str(row["day"]))}
-
-
-def _is_sure(offset: Row | None) -> bool:
-    """Heartbeats show the offset of a clock only up to a multiple of their period."""
-    if offset is None:
-        return False
-    looked = offset["method"] == OBSERVED and offset["uncertainty"] is not None
-    return bool(offset["ns"] == offset["reference"] or offset["method"] == VERSIONS or looked)
-
-
-def _doubt(offset: Row | None) -> int:
-    given = offset is not None and offset["method"] == GIVEN
-    return min(offset["uncertainty"], CLOCK_DOUBT_US) if given and offset else CLOCK_DOUBT_US
 
 
 def common_end(reaches: Sequence[Reach]) -> int:

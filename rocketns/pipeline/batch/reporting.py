@@ -21,7 +21,7 @@ from rocketns.pipeline.batch.observing import last_day_of_each
 from rocketns.pipeline.contract.catalogue import CERTAIN, JOBS, LISTED
 from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
-from rocketns.pipeline.contract.frames import Observation, columns, each, frame_of, plain_rows
+from rocketns.pipeline.contract.frames import Observation, columns, each, frame_of
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report.beside import json_lines, markdown
@@ -30,8 +30,8 @@ from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.summary import headline, numbers
 from rocketns.pipeline.report.words.sources import clock_notes, given_notes, outside_notes
 from rocketns.pipeline.saying import OTHERS, _, speaking
-from rocketns.pipeline.storage.events.stored import Delivered
-from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results, order_of
+from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results
+from rocketns.pipeline.storage.stored import Delivered
 
 SUMMARY_VERSION = 2
 # The keys of summary.json. docs/tables.md is made from this.
@@ -119,7 +119,7 @@ class Noted(NamedTuple):
 
 def noted(results: Results, uncovered: int) -> Noted:
     """From the tables of the run. ``uncovered``: days without journalled lookups."""
-    sources, uptime, clocks = (plain_rows(results.frame(name)) for name in ("sources", "ns_uptime", "clock_days"))
+    sources, uptime, clocks = (results.rows(name) for name in ("sources", "ns_uptime", "clock_days"))
     return Noted(uncovered, sources, uptime, list(last_day_of_each(clocks).values()))
 
 
@@ -171,8 +171,8 @@ def in_each_language(say: Callable[[], Sentences]) -> dict[str, Sentences]:
 
 
 def told(summary: Mapping[str, Any]) -> Sentences:
-    """The sentences of a summary in the current language. An older one has them in English only."""
-    said = summary.get("translations", {}).get(language(), summary)
+    """The sentences of a summary in the current language."""
+    said = summary["translations"].get(language(), summary)
     return Sentences(said["incomplete"], said["notes"])
 
 
@@ -215,7 +215,7 @@ def report_input(results: Results, summary: Mapping[str, Any]) -> ReportInput:
 
 def _of_run(results: Results, summary: Mapping[str, Any]) -> ReportInput:
     """CLOCK_DAYS says by which offsets the times of records were corrected."""
-    clocks = Table.of(results.frame("clock_days").toArrow().to_pylist())
+    clocks, tables = Table.of(results.rows("clock_days")), results.tables(LISTED)
     incomplete, notes = told(summary)
     return ReportInput(
         t0=summary["observation"]["t0"],
@@ -225,16 +225,19 @@ def _of_run(results: Results, summary: Mapping[str, Any]) -> ReportInput:
         options=summary["options"],
         figures=summary["figures"],
         notes=notes,
-        tables=results.tables(LISTED) | {"topic_intervals": _followed(results), "clock_days": clocks},
+        tables=tables | {"topic_intervals": _followed(results, tables["incidents"]), "clock_days": clocks},
     )
 
 
-def _followed(results: Results) -> Table:
+def _followed(results: Results, incidents: Table) -> Table:
     """TOPIC_INTERVALS of the first topics of each divergence: what each name server showed after it began."""
-    first = F.explode(F.slice("topic_sample", 1, TOPICS_FOLLOWED)).alias("topic")
-    worst = results.frame("incidents").where(CERTAIN).orderBy(*order_of("incidents")).limit(FOLLOWED_MAX)
-    keys = worst.select("broker", first).distinct()
-    found = results.frame("topic_intervals").join(F.broadcast(keys), ["topic", "broker"], "left_semi")
+    worst = [row for row in incidents.rows if row["doubt"] is None][:FOLLOWED_MAX]
+    keys = {(row["broker"], topic) for row in worst for topic in row["topic_sample"][:TOPICS_FOLLOWED]}
+    if not keys:
+        return Table()
+    intervals = results.frame("topic_intervals")
+    named = F.broadcast(frame_of(intervals.sparkSession, sorted(keys), columns("broker:string topic:string")))
+    found = intervals.join(named, ["topic", "broker"], "left_semi")
     rows = found.select("ns", "topic", "broker", "t1", "t2", "r", "w", "p").limit(FOLLOWED_ROWS_MAX + 1).toArrow()
     return Table.of(rows.slice(0, FOLLOWED_ROWS_MAX).to_pylist(), rows.num_rows)
 

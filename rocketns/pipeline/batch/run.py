@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.batch.findings import RunOutcome, incomplete, unread
 from rocketns.pipeline.batch.observing import (
@@ -34,18 +33,17 @@ from rocketns.pipeline.batch.reporting import (
     summarise,
     worded,
 )
-from rocketns.pipeline.batch.tables import Options, Say, clocks_table, other_tables
+from rocketns.pipeline.batch.tables import Options, Read, Say, clocks_table, other_tables
 from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation, plain_rows
 from rocketns.pipeline.contract.times import moment
-from rocketns.pipeline.jobs.reach import extents, reaches
+from rocketns.pipeline.jobs.reach import reaches
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.storage.events.manifest import Manifest
-from rocketns.pipeline.storage.events.stored import OpenText, delivered, open_texts, read_events, read_files, tail_after
+from rocketns.pipeline.storage.folders import folder_at
 from rocketns.pipeline.storage.ingest import Ingested, ingest
-from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, Results, current, materialized_if_small
+from rocketns.pipeline.storage.stored import OpenText, delivered, open_texts, read_events, read_files, tail_after
 
 
 class Request(NamedTuple):
@@ -69,11 +67,10 @@ def audit(spark: SparkSession, request: Request, say: Say) -> RunOutcome:
     being_written = open_texts(spark, [request.journal])
     ingest_only(spark, request.journal, request.out, say)
     results = Results(spark, folder_at(spark, request.out), csv=request.csv)
-    part = read_part(spark, request, being_written)
-    observation, uncovered = computed(spark, part, results, say)
+    observation, uncovered, since = computed(spark, request, being_written, results, say)
     say(_("report"))
-    came = delivered(spark, stored_in(request.out), since=part.since)
-    faults = results.frame("quality").groupBy("kind", "ns").agg(F.sum("n").alias("n")).collect()
+    came = delivered(spark, stored_in(request.out), since)
+    faults = results.rows("quality")
     results.clear()
     places = {"journal": folder_at(spark, request.journal).anywhere, "out": folder_at(spark, request.out).anywhere}
     shown_options = places | shown(request, observation, str(spark.sparkContext.master))
@@ -123,43 +120,44 @@ def stored_in(out: str) -> str:
     return f"{out.rstrip('/')}/{EVENTS_FOLDER}"
 
 
-class Part(NamedTuple):
-    """What a run reads. ``request``: with the ``t0`` that follows from its ``days``; ``since``: the first day (``dt``),
-    empty: all; ``texts``: files that are still being written."""
+class Computed(NamedTuple):
+    """``uncovered``: how many days have no journalled lookups; ``since``: the first day (``dt``) that was read, empty:
+    all."""
 
-    request: Request
+    observation: Observation
+    uncovered: int
     since: str
-    texts: Sequence[OpenText]
 
 
-def read_part(spark: SparkSession, request: Request, texts: Sequence[OpenText] = ()) -> Part:
-    """All of the journal, unless the request is for some days and the journal has more."""
-    stored = Manifest(spark, stored_in(request.out)).state().days
-    begin = last_days(stored, request.days) if request.days and stored else None
-    if begin is None:
-        return Part(request, "", texts)
-    return Part(request._replace(t0=begin.t0), begin.since, [text for text in texts if text.file.dt >= begin.since])
-
-
-def computed(spark: SparkSession, part: Part, results: Results, say: Say) -> tuple[Observation, int]:
-    """Run every job on the ingested events and those of open files; returns the observation, and how many days have no
-    journalled lookups."""
-    request, stored = part.request, stored_in(part.request.out)
-    tail = tail_after(spark, stored, part.texts, results.checkpoint)
-    files = results.materialize(read_files(spark, stored, since=part.since).unionByName(tail.files))
-    known = extent(plain_rows(extents(files)))
+def computed(
+    spark: SparkSession, request: Request, being_written: Sequence[OpenText], results: Results, say: Say
+) -> Computed:
+    """Run every job on the ingested events and those of open files."""
+    stored = stored_in(request.out)
+    tail = tail_after(spark, stored, being_written)
+    files = [*read_files(spark, stored), *tail.files]
+    begin = last_days(files, request.days) if request.days else None
+    if begin is not None:
+        request = request._replace(t0=begin.t0)
+        files = [one for one in files if one.dt >= begin.since]
+    known = extent(files)
     last_files = read_events(spark, stored, days=known.days)
     reached = plain_rows(reaches(last_files.unionByName(tail.events)))
     own = by_own_clocks(request.t0, request.t1, known, reached)
     needed = own._replace(t1=known.last if request.t1 is None else request.t1)
     # A few rows in the plans themselves: most of a short run is the analysis of plans, which grows with their depth.
-    events = materialized_if_small(read_events(spark, stored, needed).unionByName(tail.events))
-    clocks = clocks_table(events, own, request.clocks, results, say)
-    offsets = last_day_of_each(plain_rows(clocks))
-    ends = [reach_of(row, offsets.get(row["ns"]), is_open=row["ns"] in known.open) for row in reached]
+    every = read_events(spark, stored, needed).unionByName(tail.events)
+    events = materialized_if_small(every)
+    results.small = events is not every
+    clocks_table(events, own, request.clocks, results, say)
+    clocks = results.rows("clock_days")
+    latest = last_day_of_each(clocks)
+    ends = [reach_of(row, latest.get(row["ns"]), is_open=row["ns"] in known.open) for row in reached]
     observation = observed(request.t0, request.t1, known.first, common_end(ends))
     options = Options(request.min_window, request.groups, request.dead_days, request.clocks)
-    return observation, other_tables(events, files, observation, options, results, say)
+    read = Read(events, files, clocks)
+    uncovered = other_tables(read, observation, options, results, say)
+    return Computed(observation, uncovered, "" if begin is None else begin.since)
 
 
 def report_again(spark: SparkSession, out: str) -> RunOutcome:

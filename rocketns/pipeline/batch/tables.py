@@ -11,17 +11,17 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.pipeline.batch.observing import Row, last_day_of_each
 from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.schema import ReadFile
 from rocketns.pipeline.jobs.access import admin_changes, new_addresses, refused_requests
 from rocketns.pipeline.jobs.brokers import broker_stats
 from rocketns.pipeline.jobs.clocks import clock_days, corrected
 from rocketns.pipeline.jobs.departures import departures
 from rocketns.pipeline.jobs.divergence import key_windows, topic_segments
-from rocketns.pipeline.jobs.doubts import topic_doubts
-from rocketns.pipeline.jobs.imbalance import imbalance
-from rocketns.pipeline.jobs.impact import group_members, impact
+from rocketns.pipeline.jobs.impact import group_members, imbalance, impact
 from rocketns.pipeline.jobs.incidents import incidents
-from rocketns.pipeline.jobs.quality import quality, sources
+from rocketns.pipeline.jobs.quality import quality, sources, topic_doubts
 from rocketns.pipeline.jobs.reach import late_days, suspects, with_repaired_times
 from rocketns.pipeline.jobs.state import Base, base, broker_intervals, topic_intervals
 from rocketns.pipeline.jobs.tallies import callers, counts, covered, gaps, hours
@@ -55,6 +55,14 @@ class Options(NamedTuple):
     clocks: int | None
 
 
+class Read(NamedTuple):
+    """What was read: EVENTS by each name server's own clock, the files, and the rows of CLOCK_DAYS."""
+
+    events: DataFrame
+    files: Sequence[ReadFile]
+    clocks: Sequence[Row]
+
+
 class State(NamedTuple):
     """What all other tables follow from. ``lookups``: the records of that kind; ``doubts``: TOPIC_DOUBTS;
     ``system_topics``: topics that brokers and clusters make for themselves; ``callers``: CALLERS."""
@@ -74,32 +82,31 @@ def clocks_table(raw_events: DataFrame, seen: Observation, within: int | None, r
     """The table ``clock_days``. ``raw_events`` and ``seen`` are by each name server's own clock."""
     say(_("clocks"))
     inside = raw_events.where((F.col("ts") >= seen.t0) & (F.col("ts") < seen.t1))
-    return results.save("clock_days", clock_days(inside, within, results.materialize))
+    return results.save("clock_days", clock_days(inside, within))
 
 
-def other_tables(
-    raw_events: DataFrame, files: DataFrame, seen: Observation, options: Options, results: Results, say: Say
-) -> int:
+def other_tables(read: Read, seen: Observation, options: Options, results: Results, say: Say) -> int:
     """All tables but ``clock_days``, which is there. Returns on how many of the last days lookups were not journalled
     by every name server."""
     say(_("state: name servers, brokers, topics"))
-    state = _state(raw_events, files, seen, results)
+    state = _state(read, seen, results)
     say(_("divergence, departures, topics, and what is missing from the journals"))
     days: list[int] = []
     together(
         partial(_divergence, state, seen, options, results),
         partial(_brokers, state, seen, results),
         partial(_topics, state, seen, options, results, days),
-        partial(_journals, state, files, seen, results),
+        partial(_journals, state, read, seen, results),
     )
     return days[0]
 
 
-def _state(raw_events: DataFrame, files: DataFrame, seen: Observation, results: Results) -> State:
+def _state(read: Read, seen: Observation, results: Results) -> State:
     clocks = results.frame("clock_days")
-    events = corrected(raw_events, clocks)
-    late = events.where(F.col("dt").isin(late_days(files, clocks, seen.t1)))
-    events = materialized_if_small(with_repaired_times(events, suspects(late, seen.t1), seen.t1))
+    events = corrected(read.events, clocks)
+    days = late_days(read.files, {(row["day"], row["ns"]): row["offset"] for row in read.clocks}, seen.t1)
+    strays = suspects(events.where(F.col("dt").isin(days)), seen.t1) if days else {}
+    events = materialized_if_small(with_repaired_times(events, strays, seen.t1))
     lookups = results.checkpoint(events.where("ev = 'lookup'"))
     known = base(events, seen)
     results.save("ns_uptime", known.uptime)
@@ -155,9 +162,9 @@ def _topics(state: State, seen: Observation, options: Options, results: Results,
     days.append(not_covered.select("ago").distinct().count())
 
 
-def _journals(state: State, files: DataFrame, seen: Observation, results: Results) -> None:
-    results.save("quality", quality(state.events, files, state.base, seen))
-    results.save("sources", sources(counts(state.events, seen), files, state.clocks))
+def _journals(state: State, read: Read, seen: Observation, results: Results) -> None:
+    results.save("quality", quality(state.events, read.files, state.base, seen))
+    results.save("sources", sources(counts(state.events, seen), read.files, last_day_of_each(read.clocks)))
 
 
 def together(*works: Work) -> None:

@@ -1,18 +1,12 @@
-"""The options of `rocketns audit`: commands, options and help. Nothing here needs Spark.
-
-Lines of Chinese help: a character may be two columns wide, and a line may end after any of them.
-"""
+"""The options of `rocketns audit`: commands, options and help. Nothing here needs Spark."""
 
 from __future__ import annotations
 
 import argparse
-import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from rocketns.languages import language, parsers
-from rocketns.languages.texts import ENGLISH
+from rocketns.languages import parsers
 from rocketns.pipeline.cli.values import (
     counts,
     day_count,
@@ -45,7 +39,7 @@ Examples:
       the same on a Spark cluster, with any path that Spark can read (docs/audit.md shows the same with spark-submit)
   rocketns audit run --name-servers ns-1:9876,ns-2:9876 --for 10m --out ./audit
       watch name servers of any kind from outside for ten minutes, then audit what was seen
-  rocketns audit explain order_topic --at 2026-11-21T14:03 --journal /var/rocketns/journal
+  rocketns audit explain order_topic --at 2026-11-21T14:03 --out /var/rocketns/audit
       the route of order_topic on each name server at that moment
   rocketns audit stream --journal /var/rocketns/journal --out /var/rocketns/alerts --webhook http://localhost:8080/hook
       keep running, and alert while it happens
@@ -80,9 +74,6 @@ def build() -> argparse.ArgumentParser:
 class _Format(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=24, width=WIDTH)
-
-    def _split_lines(self, text: str, width: int) -> list[str]:
-        return super()._split_lines(text, width) if language() == ENGLISH else wrapped(text, width)
 
 
 def _option(name: str, **how: Any) -> tuple[str, dict[str, Any]]:
@@ -176,11 +167,7 @@ STREAM = (
 EXPLAIN = (
     _option("topic", metavar="TOPIC", help="name of the topic"),
     _option("--at", required=True, type=instant, metavar="TIME", help="the moment, in UTC unless it has a zone"),
-    _option("--journal", type=folder, metavar="PATH",
-        help="folder that holds v=1/dt=.../ns=.../*.jsonl; read where --out does not reach that moment"),
-    _option("--out", type=folder, metavar="PATH",
-        help="--out of an earlier run or ingest: its events are read instead, which is faster"),
-    CLOCKS,
+    _option("--out", required=True, type=folder, metavar="PATH", help="--out of the run, which looked at that moment"),
     *SPARK,
 )  # fmt: skip
 DEMO = (
@@ -212,8 +199,8 @@ COMMANDS = {
                "opens,\nand one when it closes. Stop with Ctrl-C or SIGTERM; after a restart it continues where it "
                "stopped.", STREAM),
     "explain": ("the route of a topic at a moment, on each name server",
-                "Print what each name server would have answered for TOPIC at a past moment, and which record caused "
-                "it.", EXPLAIN),
+                "Print what each name server would have answered for TOPIC at a moment of the last run, since when "
+                "and why.", EXPLAIN),
     "demo": ("audit a recorded journal with known incidents",
              "Audit a small recorded journal that has an incident of each kind, and compare the result with what is in "
              "it.\nExit status 0: every incident was found, and no other.", DEMO),
@@ -222,23 +209,3 @@ COMMANDS = {
                "another\nmachine: with --head a later check shows that what they covered is unchanged. Needs no "
                "Spark.\nExit status: 0 intact, 1 broken (file, line and what is wrong), 2 cannot tell.", VERIFY),
 }  # fmt: skip
-
-
-# What a line does not break: a word, a wide character with the punctuation that ends a sentence after it.
-PIECE = re.compile(r"\s+|[（“]?[^\s\u2e80-\uffef]+[，。：；、）”]*|[（“]*.[，。：；、）”]*")
-
-
-def wrapped(text: str, width: int) -> list[str]:
-    """The text as lines of at most ``width`` columns, unless a word is longer."""
-    lines, line = [], ""
-    for piece in PIECE.findall(" ".join(text.split())):
-        if line and columns(line + piece.rstrip()) > width:
-            lines.append(line.rstrip())
-            line = ""
-        line += piece if line else piece.lstrip()
-    return [*lines, line.rstrip()] if line.strip() else lines
-
-
-def columns(text: str) -> int:
-    """How many columns of a terminal it takes."""
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

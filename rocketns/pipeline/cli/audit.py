@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace, say: Progress) -> int:
     options.journal = journal_of(options)
     is_read = True
     if options.name_servers is not None:
-        check_installed(options)
+        check_installed()
         is_read = collected(options, options.journal, say)
     spark = session(options, say, *fitting(options.journal))
     from rocketns.pipeline.batch.run import Request, audit
@@ -78,14 +78,13 @@ def _report(options: argparse.Namespace, say: Progress) -> int:
 
 
 def _explain(options: argparse.Namespace, say: Progress) -> int:
-    here = is_here(options, options.journal, options.out)
+    here = is_here(options, options.out)
     if here:
         check_extra()
     spark = None if here else session(options, say, short=True)
-    from rocketns.pipeline.moment.answers import explained_route
+    from rocketns.pipeline.explain import explained_route
 
-    lines = explained_route(spark, options.journal, options.out, options.topic, options.at, options.clocks)
-    print("\n".join(lines))
+    print("\n".join(explained_route(spark, options.out, options.topic, options.at)))
     return 0
 
 

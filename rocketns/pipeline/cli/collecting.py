@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from rocketns.languages import language
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, STATUS, BadInput, Verdict
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.storage.files.folder import is_on_this_machine
+from rocketns.pipeline.storage.folders import is_on_this_machine
 
 COLLECTED = "collected"
 FOR = "10m"

@@ -17,7 +17,7 @@ from rocketns.languages import N_
 from rocketns.pipeline.cli.collecting import Progress
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.storage.files.folder import is_on_this_machine
+from rocketns.pipeline.storage.folders import is_on_this_machine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,7 +56,7 @@ def session(
 ) -> SparkSession:
     """Spark with the settings of the command line, then those of ``usual``. ``short``: the command takes about a
     minute. BadInput if something is not installed."""
-    check_installed(options)
+    check_installed()
     submitted = is_submitted()
     from rocketns.pipeline.storage.session import spark_session
 
@@ -71,23 +71,11 @@ def session(
     return spark
 
 
-def check_installed(options: argparse.Namespace) -> None:
+def check_installed() -> None:
     """BadInput if Spark cannot start."""
     check_extra()
-    _check_own(options.master)
     if not is_submitted():
         check_java()
-
-
-def _check_own(master: str | None) -> None:
-    """BadInput if pyspark would become the client of a Spark Connect server, and start no Java."""
-    if "SPARK_REMOTE" in os.environ or (master or "").startswith("sc://"):
-        raise BadInput(
-            _(
-                "the audit needs Spark's own Java process, not a Spark Connect server. Unset SPARK_REMOTE, and name a "
-                "master such as spark://HOST:PORT, or use spark-submit."
-            )
-        )
 
 
 def is_submitted() -> bool:
@@ -113,10 +101,10 @@ def fitting(journal: str) -> Fitting:
     return Fitting(TINY if 0 < size <= TINY_BYTES else {}, 0 < size <= SHORT_BYTES)
 
 
-def is_here(options: argparse.Namespace, *paths: str | None) -> bool:
-    """Whether these folders are on this machine and no setting of Spark or Hadoop may say otherwise."""
+def is_here(options: argparse.Namespace, path: str) -> bool:
+    """Whether the folder is on this machine and no setting of Spark or Hadoop may say otherwise."""
     chosen = options.master or options.conf or any(name in os.environ for name in PLACES_ELSEWHERE)
-    return not chosen and all(path is None or is_on_this_machine(path) for path in paths)
+    return not chosen and is_on_this_machine(path)
 
 
 def check_extra() -> None:

@@ -5,6 +5,8 @@ Times are UTC epoch microseconds (long) unless a name ends in ``_ms`` or ``_s``.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructType
 
 from rocketns.journal import record
@@ -25,17 +27,30 @@ RECORD = columns(
 )
 EVENTS = StructType([*RECORD.fields, *columns("dt:string").fields])
 
-# A file that was read: its name without the ending, its lines, how many do not parse, the times of its records, and
-# whether it is still being written.
-FILES = columns(
-    "dt:string ns:string segment:string bytes:long lines:long corrupt:long first:long last:long open:boolean"
-)
+
+class ReadFile(NamedTuple):
+    """A file that was read: its name without the ending, how many lines are no records, the times of its records, epoch
+    us, and whether it is still being written."""
+
+    dt: str
+    ns: str
+    segment: str
+    corrupt: int
+    first: int | None
+    last: int | None
+    open: bool = False
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Boot and number, in whose order a name server writes its files."""
+        boot, _, number = self.segment.partition("-")
+        return (int(boot), int(number)) if boot.isdecimal() and number.isdecimal() else (0, 0)
 
 
 # Of each UTC day of the journal's folders (day: "2025-01-31"). offset: a name server's clock minus the reference's, us.
-# method: reference (offset 0) | versions | heartbeats | observed (the clock of the observer, which all observed ones
-# share) | given (the option --clocks bounds it) | none (offset 0, without any sample); spread: median deviation of the
-# samples, us; uncertainty: by how much the offset may be wrong, us, null if nothing bounds it.
+# method: reference (offset 0) | versions | observed (the clock of the observer, which all observed ones share) | given
+# (the option --clocks bounds it) | none (too few samples, offset 0); spread: median deviation of the samples, us;
+# uncertainty: by how much the offset may be wrong, us, null if nothing bounds it.
 CLOCK_DAYS = columns(
     "day:string ns:string offset:long samples:long spread:long method:string reference:string uncertainty:long"
 )

@@ -15,7 +15,6 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from rocketns.pipeline.clocks.estimates import HEARTBEATS, NONE, OBSERVED
 from rocketns.pipeline.contract.causes import NAME_SERVER_ENDED, STILL_OPEN
 from rocketns.pipeline.contract.tables import Row, Table
 from rocketns.pipeline.contract.times import DAY_US, day
@@ -85,12 +84,8 @@ class Facts:
     @cached_property
     def unsure(self) -> frozenset[str]:
         """Name servers with an unknown clock offset."""
-        unbounded = (HEARTBEATS, NONE)
-        return frozenset(
-            str(row["ns"])
-            for row in self.rows("sources")
-            if row.get("clock") in unbounded or (row.get("clock") == OBSERVED and row.get("uncertainty_us") is None)
-        )
+        known = ((str(row["ns"]), row.get("clock"), row.get("uncertainty_us")) for row in self.rows("sources"))
+        return frozenset(ns for ns, clock, uncertainty in known if clock and uncertainty is None)
 
     @cached_property
     def observed(self) -> frozenset[str]:

@@ -14,10 +14,8 @@ The mean is exact for any V and C, without enumeration. In a random assignment e
 probability 1/V, independently. The probability that nobody, or exactly one, gets a queue is therefore a fold over the
 queue's owners. The part of the V constant assignments is known and subtracted.
 
-The worst assignment is exact while V**C is at most ASSIGNMENTS_MAX: all are tried. Beyond that it is searched: one
-consumer after another takes the view with the greatest expected loss, while the remaining consumers are still random.
-That is done for SWEEPS rounds in both orders. The result is an existing assignment, so the true maximum is at least
-as large.
+The worst assignment is exact while V**C is at most ASSIGNMENTS_MAX: all are tried. Beyond that the worst of as many
+drawn ones is taken. It is an existing assignment, so the true maximum is at least as large.
 """
 
 from __future__ import annotations
@@ -140,8 +138,6 @@ def _run_lengths(ordered: Column) -> Column:
 
 
 ASSIGNMENTS_MAX = 4096
-SWEEPS = 3
-UNDECIDED = -1
 
 # What is counted: queues without a consumer, and queues with two or more. The expressions below take the kind as a
 # column: writing out one expression for each kind would double the plan at every level.
@@ -180,7 +176,7 @@ def is_capped(views: Column, c: Column) -> Column:
 
 def mean_loss(cells: Column, views: Column, c: Column, loss: Column) -> Column:
     """Mean number of lost queues over all non-constant assignments."""
-    everywhere = _expected(cells, F.array_repeat(F.lit(UNDECIDED), c), loss)
+    everywhere = _sum(cells, lambda cell: _chance(cell.owners, loss) * cell.n)
     # In a constant assignment a queue has no consumer exactly if the view lacks it, and no queue has two.
     absent = _sum(cells, lambda cell: F.size(F.filter(cell.owners, lambda owner: owner < 0)) * cell.n)
     constant = F.when(loss == ORPHANED, absent / F.pow(views, c)).otherwise(0.0)
@@ -202,78 +198,34 @@ def is_lost(consumers: Column, loss: Column) -> Column:
 
 
 def worst_choice(cells: Column, views: Column, c: Column, loss: Column) -> Column:
-    """The first non-constant assignment with the greatest loss, or the best one found if capped."""
-    return F.when(is_capped(views, c), _sought(cells, views, c, loss)).otherwise(_tried(cells, views, c, loss))
-
-
-def _tried(cells: Column, views: Column, c: Column, loss: Column) -> Column:
-    """The digits of m to the base ``views`` are the choice of assignment m. Numbers with equal digits, the constant
-    assignments, are multiples of ``step``."""
-    count = F.pow(views, c).cast("int")
-    places = F.transform(below(c), lambda i: F.pow(views, c - 1 - i))
+    """The first non-constant assignment with the greatest loss; if capped, of those that are drawn. Otherwise the
+    digits of m to the base ``views`` are the choice of assignment m."""
+    capped = is_capped(views, c)
+    count = F.when(capped, ASSIGNMENTS_MAX).otherwise(F.pow(views, c)).cast("int")
 
     def choice(number: Column) -> Column:
-        return F.transform(places, lambda place: (F.floor(number / place) % views).cast("int"))
+        def view(i: Column) -> Column:
+            drawn = F.pmod(F.xxhash64(number, i), views)
+            return F.when(capped, drawn).otherwise(F.floor(number / F.pow(views, c - 1 - i)) % views).cast("int")
 
-    def result(number: Column) -> Column:
-        lost = let(choice(number), lambda chosen: actual_loss(cells, chosen, loss))
+        return F.transform(below(c), view)
+
+    def rated(chosen: Column, number: Column) -> Column:
+        lost = F.when(F.size(F.array_distinct(chosen)) > 1, actual_loss(cells, chosen, loss)).otherwise(-1)
         return F.struct(lost.alias("lost"), (-number).alias("minus"))
 
-    def best(step: Column) -> Column:
-        mixed = F.filter(below(count), lambda number: number % step != 0)
-        return F.array_max(F.transform(mixed, result))
-
-    return let(let(((count - 1) / (views - 1)).cast("int"), best), lambda found: choice(-found.minus))
+    best = F.array_max(F.transform(below(count), lambda number: let(choice(number), lambda one: rated(one, number))))
+    return let(best, lambda found: choice(-found.minus))
 
 
-def _sought(cells: Column, views: Column, c: Column, loss: Column) -> Column:
-    """The better of two searches: from the first consumer on, and from the last one."""
-    mine = F.transform(below(c), lambda i: F.filter(cells, lambda cell: F.array_contains(cell.owners, i)))
-    forward = F.flatten(F.array_repeat(below(c), SWEEPS))
-    start = F.array_repeat(F.lit(UNDECIDED), c)
-
-    def searched(turns: Column, cells_of: Column) -> Column:
-        return F.aggregate(turns, start, lambda choice, i: _turn(choice, i, F.get(cells_of, i), views, loss))
-
-    def rated(choice: Column) -> Column:
-        return F.struct(actual_loss(cells, choice, loss).alias("lost"), choice.alias("choice"))
-
-    def both(cells_of: Column) -> Column:
-        found = F.transform(F.array(forward, F.reverse(forward)), lambda turns: searched(turns, cells_of))
-        return F.array_max(F.transform(found, rated))
-
-    return let(mine, both).choice
-
-
-def _turn(choice: Column, consumer: Column, cells: Column, views: Column, loss: Column) -> Column:
-    """The choice after one consumer's turn. A view that would make the assignment constant is not allowed."""
-
-    def with_view(view: Column) -> Column:
-        return F.transform(choice, lambda chosen, i: F.when(i == consumer, view).otherwise(chosen))
-
-    def rated(trial: Column) -> Column:
-        return F.struct(_expected(cells, trial, loss).alias("expected"), trial.alias("choice"))
-
-    trials = F.filter(F.transform(below(views), with_view), lambda trial: F.size(F.array_distinct(trial)) > 1)
-    return F.array_max(F.transform(trials, rated)).choice
-
-
-def _expected(cells: Column, choice: Column, loss: Column) -> Column:
-    """Mean number of lost queues (double) if consumers whose choice is UNDECIDED choose at random."""
-    return _sum(cells, lambda cell: _chance(cell.owners, choice, loss) * cell.n)
-
-
-def _chance(owners: Column, choice: Column, loss: Column) -> Column:
-    """The probability that a queue is lost. The fold over its distinct owners counts in units of 1/V, so integers stay
-    exact and a dup of 0 is exactly 0."""
+def _chance(owners: Column, loss: Column) -> Column:
+    """The probability that a queue is lost if consumers choose at random. The fold over its distinct owners counts in
+    units of 1/V, so integers stay exact and a dup of 0 is exactly 0."""
     views = F.size(owners)
     start = F.struct(F.lit(1.0).alias("none"), F.lit(0.0).alias("one"), F.lit(1.0).alias("all"))
 
     def got(consumer: Column) -> Column:
-        having = F.size(F.filter(owners, lambda owner: owner == consumer))
-        chosen = F.get(choice, consumer)
-        sure = F.when(F.get(owners, chosen) == consumer, views).otherwise(0)
-        return F.when(chosen == UNDECIDED, having).otherwise(sure)
+        return F.size(F.filter(owners, lambda owner: owner == consumer))
 
     def fold(so_far: Column, share: Column) -> Column:
         rest = views - share

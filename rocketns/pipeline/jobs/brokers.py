@@ -6,6 +6,8 @@ gaps.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -22,99 +24,71 @@ QUANTILES = (0.5, 0.95, 0.99)
 def broker_stats(
     broker_intervals: DataFrame, gaps: DataFrame, ns_uptime: DataFrame, observation: Observation
 ) -> DataFrame:
-    """BROKER_STATS. ``gaps``: GAPS of the observation. Times are those in which the name server was up; availability is
-    null if the broker was neither listed nor away after a failure."""
-    up = broker_uptime(broker_intervals, ns_uptime, observation)
-    ends = broker_ends(broker_intervals, observation)
-    quantiles = heartbeat_gaps(gaps)
-    away = broker_away(broker_intervals, ns_uptime, observation)
-    frame = ends.join(up, KEY, "left").join(away, KEY, "left").join(quantiles, KEY, "left")
-    up_s, failed_s, planned_s = (F.coalesce(name, F.lit(0.0)) for name in ("up_s", "failed_s", "planned_s"))
-    return conform(
-        frame.withColumns(
-            {
-                "up_s": up_s,
-                "failed_s": failed_s,
-                "planned_s": planned_s,
-                "availability": F.try_divide(up_s, up_s + failed_s),
-                "mtbf_s": F.when(F.col("failures") > 0, up_s / F.col("failures")),
-                "gaps": F.coalesce(F.col("gaps"), F.lit(0)),
-            }
-        ),
-        BROKER_STATS,
-    )
+    """BROKER_STATS. ``gaps``: GAPS of the observation.
 
+    Times count while the name server is known to be up: a killed one wrote no record of when its brokers went. Away is
+    from an end until the next interval of the address; after the name server's own start nothing counts until the
+    broker is back. A flap is a failure followed by a registration of the same address within FLAP_US. What observers
+    saw is none of the others. Availability is null if the broker was neither listed nor away after a failure."""
+    t0, t1 = observation
+    boots = ns_uptime.groupBy("ns").agg(F.collect_list(F.struct("t1", "t2")).alias("boots"))
+    of_address, of_member = Window.partitionBy(*KEY).orderBy("t1"), Window.partitionBy("ns", *MEMBER).orderBy("t1")
+    next_t1 = F.lead("t1").over(of_member)
+    lives = broker_intervals.join(F.broadcast(boots), "ns", "inner").withColumns({
+        "back": F.coalesce(F.lead("t1").over(of_address), F.lit(t1)),
+        "back_in": F.when(next_t1 < t1, next_t1 - F.col("t2")),
+    })  # fmt: skip
+    inside = (F.col("t2") >= t0) & (F.col("t2") < t1)
 
-def broker_uptime(broker_intervals: DataFrame, ns_uptime: DataFrame, observation: Observation) -> DataFrame:
-    """KEY, up_s. An interval counts while its name server is known to be up: a killed name server wrote no record of
-    when its brokers went."""
-    boots = F.broadcast(ns_uptime.select("ns", F.col("t1").alias("up1"), F.col("t2").alias("up2")))
-    start = F.greatest(_clip(observation, "t1"), _clip(observation, "up1"))
-    end = F.least(_clip(observation, "t2"), _clip(observation, "up2"))
-    return broker_intervals.join(boots, "ns", "inner").groupBy(*KEY).agg(F.sum(_overlap_s(start, end)).alias("up_s"))
+    def clipped(column: str) -> Column:
+        return F.least(F.greatest(F.col(column), F.lit(t0)), F.lit(t1))
 
+    def ended(causes: Sequence[str]) -> Column:
+        return F.col("end_cause").isin(*causes)
 
-def broker_away(broker_intervals: DataFrame, ns_uptime: DataFrame, observation: Observation) -> DataFrame:
-    """KEY, failed_s, planned_s: from an end until the next interval of the address, or the end of the observation,
-    while the name server was up. After its own start nothing counts until the broker is back."""
-    boots = F.broadcast(ns_uptime.select("ns", F.col("t1").alias("up1"), F.col("t2").alias("up2")))
-    in_order = Window.partitionBy(*KEY).orderBy("t1")
-    back = F.coalesce(F.lead("t1").over(in_order), F.lit(observation.t1))
-    away = broker_intervals.withColumn("back", back).where(F.col("end_cause").isin(*FAILURES, *GRACEFUL))
-    start = F.greatest(_clip(observation, "t2"), _clip(observation, "up1"))
-    end = F.least(_clip(observation, "back"), _clip(observation, "up2"))
+    def away_s(causes: Sequence[str]) -> Column:
+        return F.sum(F.when(ended(causes), _known_s(clipped("t2"), clipped("back"))).otherwise(0.0))
 
-    def seconds(*causes: str) -> Column:
-        return F.sum(F.when(F.col("end_cause").isin(*causes), _overlap_s(start, end)).otherwise(0.0))
-
-    return (
-        away.join(boots, "ns", "inner")
-        .groupBy(*KEY)
-        .agg(seconds(*FAILURES).alias("failed_s"), seconds(*GRACEFUL).alias("planned_s"))
-    )
-
-
-def broker_ends(broker_intervals: DataFrame, observation: Observation) -> DataFrame:
-    """KEY, failures, graceful, flaps, observed: how the intervals ended. A flap is a failure followed by a registration
-    of the same address within FLAP_US. What observers saw is none of the others, whatever it was."""
-    order = Window.partitionBy("ns", *MEMBER).orderBy("t1")
-    next_t1 = F.lead("t1").over(order)
-    inside = (F.col("t2") >= observation.t0) & (F.col("t2") < observation.t1)
-    failed = inside & F.col("end_cause").isin(*FAILURES)
-    flapped = failed & F.col("back_in").isNotNull() & (F.col("back_in") <= FLAP_US)
-    return (
-        broker_intervals.withColumn("back_in", F.when(next_t1 < observation.t1, next_t1 - F.col("t2")))
-        .where((F.col("t1") < observation.t1) & (F.col("t2") >= observation.t0))
-        .groupBy(*KEY)
+    found = (
+        lives.groupBy(*KEY)
         .agg(
-            F.count_if(failed).alias("failures"),
-            F.count_if(inside & F.col("end_cause").isin(*GRACEFUL)).alias("graceful"),
-            F.count_if(flapped).alias("flaps"),
-            F.count_if(inside & F.col("end_cause").isin(*OBSERVED)).alias("observed"),
+            F.sum(_known_s(clipped("t1"), clipped("t2"))).alias("up_s"),
+            away_s(FAILURES).alias("failed_s"),
+            away_s(GRACEFUL).alias("planned_s"),
+            F.count_if(inside & ended(FAILURES)).alias("failures"),
+            F.count_if(inside & ended(GRACEFUL)).alias("graceful"),
+            F.count_if(inside & ended(FAILURES) & (F.col("back_in") <= FLAP_US)).alias("flaps"),
+            F.count_if(inside & ended(OBSERVED)).alias("observed"),
+            F.max((F.col("t1") < t1) & (F.col("t2") >= t0)).alias("listed"),
         )
+        .where("listed")
     )
+    return conform(
+        found.join(_heartbeat_gaps(gaps), KEY, "left").withColumns({
+            "availability": F.try_divide("up_s", F.col("up_s") + F.col("failed_s")),
+            "mtbf_s": F.when(F.col("failures") > 0, F.col("up_s") / F.col("failures")),
+            "gaps": F.coalesce("gaps", F.lit(0)),
+        }),
+        BROKER_STATS,
+    )  # fmt: skip
 
 
-def heartbeat_gaps(gaps: DataFrame) -> DataFrame:
+def _known_s(start: Column, end: Column) -> Column:
+    """How much of [start, end), in us, lies in boots of the name server, s."""
+
+    def overlap(boot: Column) -> Column:
+        return F.greatest(F.least(end, boot["t2"]) - F.greatest(start, boot["t1"]), F.lit(0)) / F.lit(1e6)
+
+    return F.aggregate("boots", F.lit(0.0), lambda sum_, boot: sum_ + overlap(boot))
+
+
+def _heartbeat_gaps(gaps: DataFrame) -> DataFrame:
     """KEY, exact quantiles of the heartbeat gaps, and their number, of GAPS."""
     quantile = F.percentile("gap_ms", F.array(*[F.lit(q) for q in QUANTILES]), F.col("n"))
-    return (
-        gaps.groupBy(*KEY)
-        .agg(quantile.alias("q"), F.max("gap_ms").alias("gap_max"), F.sum("n").alias("gaps"))
-        .select(
-            *KEY,
-            F.col("q")[0].alias("gap_p50"),
-            F.col("q")[1].alias("gap_p95"),
-            F.col("q")[2].alias("gap_p99"),
-            "gap_max",
-            "gaps",
-        )
+    shown = gaps.groupBy(*KEY).agg(quantile.alias("q"), F.max("gap_ms").alias("gap_max"), F.sum("n").alias("gaps"))
+    return shown.select(
+        *KEY,
+        "gap_max",
+        "gaps",
+        *[F.col("q")[i].alias(name) for i, name in enumerate(("gap_p50", "gap_p95", "gap_p99"))],
     )
-
-
-def _clip(observation: Observation, column: str) -> Column:
-    return F.least(F.greatest(F.col(column), F.lit(observation.t0)), F.lit(observation.t1))
-
-
-def _overlap_s(start: Column, end: Column) -> Column:
-    return F.greatest(end - start, F.lit(0)) / F.lit(1e6)

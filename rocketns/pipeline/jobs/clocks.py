@@ -1,83 +1,48 @@
-"""What the clocks of a run are estimated from, and events by the reference's clock.
+"""What the clocks of a run are judged by (``pipeline.clocks``), events by the reference's clock, and by how much clocks
+may be off after that.
 
-Spark picks the few records that tell something, day by day; ``pipeline.clocks.estimates`` judges them, as ``explain``
-does:
-
-- the first heartbeat of each data version, of at most MEMBERS_MAX members that most name servers mention;
-- where versions do not tell the offset of a name server, its heartbeats and those of the reference;
-- of name servers that were observed from outside, changes that both sides saw (``pipeline.clocks.looks``).
-
-Each day of the journal has its own estimate, from its own records; ``pipeline.clocks.days`` makes the offsets of a run
-of days from them. A clock that drifts within a day by more than the shortest window shows up as jitter and as
-``spread``.
+A clock that drifts within a day by more than the shortest window shows up as jitter and as ``spread``. Name servers
+that were watched from outside have no clock of their own here: the observer's clock gave all their times. It may be off
+from the others, and never differs between two of them. When an observed change happened is known up to the time between
+two looks. That is of each record (``*_early``), and comes on top of this.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.journal.lines import Record
 from rocketns.journal.record import DATA_VERSION, MEMBER
-from rocketns.pipeline.clocks.bounds import bounded_days
-from rocketns.pipeline.clocks.days import Clocks, accepted, chained
-from rocketns.pipeline.clocks.estimates import MEMBERS_MAX, SHOWS_OBSERVED, Heard, of_day
-from rocketns.pipeline.clocks.looks import LEFT, SENT_TO_ALL, TOPICS_MAX
-from rocketns.pipeline.contract.frames import Checkpoint, as_it_is, columns, frame_of
+from rocketns.pipeline.clocks import OBSERVED, Day, Server, clock_rows
+from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US
+from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
+from rocketns.pipeline.contract.times import DAY_US
 
-DAY = "dt"
-# Days whose heartbeats are in memory at the same time: some 100,000 of a day and three name servers.
-DAYS_AT_ONCE = 4
-REFERENCES = columns("dt:string reference:string")
-
-Row = dict[str, Any]
-Servers = dict[str, bool]  # by name: whether it was observed
+FRESH_MS = 60_000  # after a longer silence a version may be older than the heartbeat that names it
+SAMPLES_MAX = 20_000
 
 
-def estimates(raw_events: DataFrame, materialize: Checkpoint = as_it_is) -> list[Row]:
-    """The rows of ``pipeline.clocks.estimates.of_day`` for each day of EVENTS. ``materialize`` is called on a frame of
-    few rows that others are built on."""
-    days: dict[str, Servers] = defaultdict(dict)
+def clock_days(raw_events: DataFrame, within: int | None = None) -> DataFrame:
+    """CLOCK_DAYS of EVENTS. ``within``: by how much clocks differ at most (--clocks, us)."""
+    servers: defaultdict[str, dict[str, Server]] = defaultdict(dict)
     for row in _servers(raw_events).collect():
-        days[row[DAY]][row["ns"]] = row["observed"]
-    members = materialize(_members(raw_events))
-    firsts = _by_day(_first_heartbeats(_sampled(raw_events, members)))
-    heard = {dt: Heard(_counts(firsts.get(dt, ())), firsts.get(dt, ())) for dt in days}
-    watched = [dt for dt, servers in days.items() if any(servers.values())]
-    found: list[Row] = []
-    for dt, changes in _in_steps(watched, lambda some: _changes(raw_events, members, _references(heard, some))):
-        heard[dt] = heard[dt]._replace(changes=changes)
-    unsure = []
-    for dt, one in sorted(heard.items()):
-        rows = of_day(dt, days[dt], one)
-        if all(map(_is_known, rows)):
-            found += rows
-        else:
-            unsure.append(dt)
-    for dt, beats in _in_steps(unsure, lambda some: _beats(_sampled(raw_events, members), some)):
-        found += of_day(dt, days[dt], heard[dt]._replace(beats=beats))
-    return found
-
-
-def clock_days(
-    raw_events: DataFrame, clocks_within_us: int | None = None, materialize: Checkpoint = as_it_is
-) -> DataFrame:
-    """CLOCK_DAYS of EVENTS. ``clocks_within_us``: by how much clocks differ at most, as the operator says."""
-    days = bounded_days(chained(estimates(raw_events, materialize), Clocks()).days, clocks_within_us)
-    return frame_of(raw_events.sparkSession, days, CLOCK_DAYS)
+        servers[row["dt"]][row["ns"]] = Server(row["observed"], row["heard"])
+    samples: defaultdict[str, list[dict[str, int]]] = defaultdict(list)
+    for row in _samples(raw_events).collect():
+        samples[row["dt"]].append({one["ns"]: one["ts"] for one in row["firsts"]})
+    days = (Day(dt, known, samples[dt]) for dt, known in servers.items())
+    return frame_of(raw_events.sparkSession, list(clock_rows(days, within)), CLOCK_DAYS)
 
 
 def corrected(events: DataFrame, clock_days: DataFrame) -> DataFrame:
     """The events with ``ts`` and ``since`` converted to the reference's clock, by CLOCK_DAYS."""
-    of_days = F.broadcast(clock_days.select(F.col("day").alias(DAY), "ns", "offset"))
-    joined = events.join(of_days, [DAY, "ns"], "left")
+    of_days = F.broadcast(clock_days.select(F.col("day").alias("dt"), "ns", "offset"))
+    joined = events.join(of_days, ["dt", "ns"], "left")
 
     def shifted(name: str) -> Column:
         return (F.col(name) - F.coalesce("offset", F.lit(0))).alias(name)
@@ -85,91 +50,102 @@ def corrected(events: DataFrame, clock_days: DataFrame) -> DataFrame:
     return joined.select(*[shifted(name) if name in ("ts", "since") else F.col(name) for name in events.columns])
 
 
-def _is_known(row: Row) -> bool:
-    """Whether heartbeats would add nothing."""
-    observed_or_reference = row["observed"] or row["reference"] in (None, row["ns"])
-    return observed_or_reference or (row["method"] is not None and accepted(row))
-
-
-def _in_steps(
-    days: Sequence[str], read: Callable[[Sequence[str]], DataFrame]
-) -> Iterator[tuple[str, Sequence[Record]]]:
-    """Each of the days with its rows of what ``read`` makes of some of them."""
-    in_order = sorted(days)
-    for begin in range(0, len(in_order), DAYS_AT_ONCE):
-        some = in_order[begin : begin + DAYS_AT_ONCE]
-        rows = _by_day(read(some))
-        yield from ((dt, rows.get(dt, ())) for dt in some)
-
-
-def _counts(firsts: Iterable[Record]) -> Mapping[str, int]:
-    counts: dict[str, int] = defaultdict(int)
-    for row in firsts:
-        counts[row["ns"]] += row["count"]
-    return counts
-
-
-def _by_day(frame: DataFrame) -> dict[str, list[Record]]:
-    rows = sorted(frame.toArrow().to_pylist(), key=itemgetter(DAY))
-    return {dt: list(same) for dt, same in groupby(rows, itemgetter(DAY))}
-
-
 def _servers(events: DataFrame) -> DataFrame:
-    """DAY, ns, observed: whether records of the day say that it was observed."""
-    watched = F.col("ev").isin(*SHOWS_OBSERVED) & (F.coalesce("observed", F.lit(False)) | F.col("since").isNotNull())
-    return events.groupBy(DAY, "ns").agg(F.max(watched).alias("observed"))
+    """dt, ns, observed, heard."""
+    watched = F.coalesce("observed", F.lit(False)) | F.col("since").isNotNull()
+    heard = F.count_if(F.col("ev").isin("reg", "hb") & F.col("since").isNull())
+    return events.groupBy("dt", "ns").agg(F.max(watched).alias("observed"), heard.alias("heard"))
 
 
-def _members(events: DataFrame) -> DataFrame:
-    """The members that most name servers mention on a day in registrations, downs and snapshots. Such records are few,
-    so this is cheap."""
-    in_order = Window.partitionBy(DAY).orderBy(F.col("servers").desc(), *MEMBER)
-    return (
-        events.where(F.col("ev").isin("reg", "down", "snap") & F.col("addr").isNotNull())
-        .groupBy(DAY, *MEMBER)
-        .agg(F.count_distinct("ns").alias("servers"))
-        .withColumn("place", F.row_number().over(in_order))
-        .where(F.col("place") <= MEMBERS_MAX)
-        .select(DAY, *MEMBER)
+def _samples(events: DataFrame) -> DataFrame:
+    """dt, firsts (ns, ts): the first heartbeats of versions that several name servers heard. The first one of a broker
+    on a day may be of any age, and does not count."""
+    of_broker, version = ("dt", "ns", *MEMBER), (*MEMBER, *DATA_VERSION)
+    told = events.where(F.col("ev").isin("reg", "hb") & F.col("since").isNull() & F.col("dvc").isNotNull())
+    firsts = told.groupBy(*of_broker, *DATA_VERSION).agg(F.min("ts").alias("ts"), F.min_by("gap", "ts").alias("gap"))
+    earliest = F.min("ts").over(Window.partitionBy(*of_broker))
+    fresh = firsts.withColumn("earliest", earliest).where(
+        (F.col("ts") > F.col("earliest")) & (F.col("gap") <= FRESH_MS)
     )
+    heard = fresh.groupBy("dt", *version).agg(F.collect_list(F.struct("ns", "ts")).alias("firsts"))
+    some = heard.where(F.size("firsts") > 1).orderBy(F.xxhash64("dt", *version)).limit(SAMPLES_MAX)
+    return some.select("dt", "firsts")
 
 
-def _sampled(events: DataFrame, members: DataFrame) -> DataFrame:
-    """The registrations and heartbeats of the ``members``, as name servers wrote them."""
-    heard = events.where(F.col("ev").isin("reg", "hb") & F.col("since").isNull())
-    return heard.join(F.broadcast(members), [DAY, *MEMBER], "left_semi")
+Off = tuple[int, bool]  # off, shared
 
 
-def _first_heartbeats(sampled: DataFrame) -> DataFrame:
-    """Per day, name server, member and version: the first record's ts and the gap before it, and the count of all."""
-    return sampled.groupBy(DAY, "ns", *MEMBER, *DATA_VERSION).agg(
-        F.min("ts").alias("ts"), F.min_by("gap", "ts").alias("gap"), F.count("*").alias("count")
-    )
+def off_by() -> Column:
+    """A struct of rows of CLOCK_DAYS. ``off``: by how much the clock may be off, us. ``shared``: it is the
+    observer's."""
+    off = F.coalesce("uncertainty", F.lit(CLOCK_DOUBT_US)).cast("long")
+    shared = F.coalesce(F.col("method") == OBSERVED, F.lit(False))
+    return F.struct(off.alias("off"), shared.alias("shared"))
 
 
-def _beats(sampled: DataFrame, days: Sequence[str]) -> DataFrame:
-    return sampled.where(F.col(DAY).isin(*days) & (F.col("ev") == "hb")).select(DAY, "ns", "ev", *MEMBER, "ts", "gap")
+def may_be_off(uncertainty: int | None) -> int:
+    """The ``off`` of ``off_by`` of a plain value."""
+    return CLOCK_DOUBT_US if uncertainty is None else uncertainty
 
 
-def _references(heard: Mapping[str, Heard], days: Sequence[str]) -> list[tuple[str, str | None]]:
-    return [(dt, heard[dt].reference) for dt in days]
+def between(one: Column, other: Column) -> Column:
+    """By how much these two clocks may differ, us."""
+    return F.when(one["shared"] & other["shared"], F.lit(0)).otherwise(one["off"] + other["off"]).cast("long")
 
 
-def _changes(events: DataFrame, members: DataFrame, references: Sequence[tuple[str, str | None]]) -> DataFrame:
-    """Changes of members and of few topics: what an observer saw, and what brokers sent to the reference."""
-    of_days = F.broadcast(frame_of(events.sparkSession, references, REFERENCES))
-    few = (F.col("ev") == "tput") & F.coalesce(F.size("topics").between(1, TOPICS_MAX), F.lit(False))
-    member = F.col("ev").isin("reg", "down")
-    to_all = few & F.col("cause").isin(*SENT_TO_ALL)
-    told = (F.col("ev") == "reg") | ((F.col("ev") == "down") & (F.col("cause") == LEFT)) | to_all
-    of_reference = F.col("since").isNull() & (F.col("ns") == F.col("reference")) & told
-    seen = F.col("since").isNotNull() & (few | member)
-    is_sampled = F.broadcast(members.withColumn("sampled", F.lit(True)))
-    return (
-        events.where(few | member)
-        .join(of_days, DAY, "inner")
-        .where(of_reference | seen)
-        .join(is_sampled, [DAY, *MEMBER], "left")
-        .where((F.col("ev") == "tput") | F.col("sampled"))
-        .select(DAY, "ns", "boot", "seq", "ev", "ts", "since", "cause", *MEMBER, "topics")
-    )
+def apart(clocks: Column) -> Column:
+    """By how much two of these clocks may differ, us: of an array of ``off_by``, the sum of the two largest, where all
+    that are shared count as one."""
+
+    def offs(shared: bool) -> Column:
+        return F.transform(F.filter(clocks, lambda clock: clock["shared"] == F.lit(shared)), lambda clock: clock["off"])
+
+    observer = F.slice(F.sort_array(offs(True), asc=False), 1, 1)
+    worst = F.slice(F.sort_array(F.concat(offs(False), observer), asc=False), 1, 2)
+    total = F.aggregate(worst, F.lit(0).cast("long"), lambda sum_, one: sum_ + one)
+    return F.when(F.size(offs(False)) > 0, total).otherwise(F.lit(0))
+
+
+def widest(clock_days: Iterable[Mapping[str, Any]]) -> int:
+    """By how much two clocks may differ at most on any day of CLOCK_DAYS, us. A name server without a row on a day is
+    unknown."""
+    days: dict[str, dict[str, Off]] = defaultdict(dict)
+    for row in clock_days:
+        days[row["day"]][row["ns"]] = may_be_off(row["uncertainty"]), row["method"] == OBSERVED
+    names = {ns for known in days.values() for ns in known}
+    unknown = (CLOCK_DOUBT_US, False)
+    found = (_apart(known.get(ns, unknown) for ns in names) for known in days.values())
+    return max(found, default=2 * CLOCK_DOUBT_US)
+
+
+def _apart(clocks: Iterable[Off]) -> int:
+    """``apart`` of plain values."""
+    known = list(clocks)
+    own = [off for off, shared in known if not shared]
+    return sum(sorted([*own, max((off for off, shared in known if shared), default=0)])[-2:]) if own else 0
+
+
+def off_by_day(rows: DataFrame, time: str, clock_days: DataFrame) -> DataFrame:
+    """The rows with ``clocks`` (map of ns to ``off_by``) of the day of their ``time``; see ``off_of``."""
+    on_day = F.broadcast(_by_day(clock_days))
+    return rows.withColumn("day", F.expr(f"{time} div {DAY_US}")).join(on_day, "day", "left").drop("day")
+
+
+def off_of(ns: Column) -> Column:
+    """``off_by`` of the clock of a name server, of a row of ``off_by_day``."""
+    clocks = F.coalesce("clocks", F.create_map().cast("map<string,struct<off:bigint,shared:boolean>>"))
+    return F.coalesce(F.try_element_at(clocks, ns), unknown())
+
+
+def unknown(off: int = CLOCK_DOUBT_US) -> Column:
+    """``off_by`` of a clock of which nothing else is known."""
+    return F.struct(F.lit(off).cast("long").alias("off"), F.lit(False).alias("shared"))
+
+
+def _by_day(clock_days: DataFrame) -> DataFrame:
+    """day (since the epoch), clocks. A day without an estimate has that of the day before; the records of a day's last
+    file go beyond midnight."""
+    known = F.map_from_entries(F.collect_list(F.struct("ns", off_by().alias("clock"))))
+    days = clock_days.groupBy(F.unix_date(F.to_date("day")).cast("long").alias("day")).agg(known.alias("clocks"))
+    until = F.coalesce(F.lead("day").over(Window.orderBy("day")) - 1, F.col("day") + 1)
+    return days.withColumn("until", until).select(F.explode(F.sequence("day", "until")).alias("day"), "clocks")

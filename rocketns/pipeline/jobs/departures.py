@@ -22,7 +22,7 @@ from rocketns.pipeline.contract.causes import CONNECTION_ENDED, FAILURES, GRACEF
 from rocketns.pipeline.contract.defaults import SCAN_US, TIMEOUT_MS
 from rocketns.pipeline.contract.frames import Observation, columns, conform
 from rocketns.pipeline.contract.schema import DEPARTURES
-from rocketns.pipeline.jobs.doubts import between, off_by_day, off_of, unknown
+from rocketns.pipeline.jobs.clocks import between, off_by_day, off_of, unknown
 
 TOGETHER_US = 10_000_000
 BIN_US = 300_000_000

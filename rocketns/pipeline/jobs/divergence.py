@@ -27,11 +27,12 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.pipeline.clocks import OBSERVED
 from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS, STARTED, WATCHED
 from rocketns.pipeline.contract.defaults import MIN_WINDOW_US
-from rocketns.pipeline.contract.frames import Checkpoint, Observation, as_it_is, conform, each
+from rocketns.pipeline.contract.frames import Checkpoint, Observation, as_it_is, conform, each, plain_rows
 from rocketns.pipeline.contract.schema import KEY_WINDOWS, TOPIC_SEGMENTS
-from rocketns.pipeline.jobs.doubts import apart, between, off_by_day, off_of, widest
+from rocketns.pipeline.jobs.clocks import apart, between, off_by_day, off_of, widest
 from rocketns.pipeline.jobs.state import TOPIC, VALUE
 from rocketns.pipeline.jobs.topics import with_kind
 
@@ -365,7 +366,8 @@ def with_clocks(
     """The windows, with CLOCKS as doubt if clocks may explain them: they are shorter than two of their name servers'
     clocks may differ by CLOCK_DAYS and than their ends may be earlier, and no two of these name servers differ for
     certain. None is shorter than ``min_window_us``."""
-    if widest(clock_days) <= min_window_us:
+    known = plain_rows(clock_days)
+    if widest(known) <= min_window_us and not any(row["method"] == OBSERVED for row in known):
         return windows
     with_apart = checkpoint(_with_apart(windows, clock_days))
     suspects = with_apart.where(F.col("doubt").isNull() & (F.col("t2") - F.col("t1") < F.col("apart")))

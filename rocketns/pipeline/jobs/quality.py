@@ -1,72 +1,64 @@
-"""What is missing from the input. A run with a row here is incomplete, and is never reported as clean."""
+"""What is missing from the input. A run with a row here is incomplete, and is never reported as clean.
+
+Lost records may have held a topic change, so that the computed state of a name server may be wrong. After a hole in the
+sequence numbers its value of a topic on a broker is in doubt until its journal names that topic on that broker again:
+in a record, or in the next whole snapshot. A snapshot that shows the value of before the hole proves that no change was
+lost, so then there is no doubt. Most holes hold heartbeats only, and leave none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import reduce
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.boots import Boot
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
-from rocketns.pipeline.contract.frames import Observation, conform, each, frame_of
-from rocketns.pipeline.contract.schema import QUALITY, SOURCES
-from rocketns.pipeline.jobs.state import Base
+from rocketns.pipeline.contract.frames import Observation, conform, frame_of, plain_rows
+from rocketns.pipeline.contract.schema import QUALITY, SOURCES, TOPIC_DOUBTS, ReadFile
+from rocketns.pipeline.jobs.boots import BOOT, Boot
+from rocketns.pipeline.jobs.state import FOUND_GONE, TOPIC, Base, counted, topic_changes
 
 UNKNOWN = "not known: neither the start nor a whole snapshot is in the journal before"
-LAST = ("last", "observed", "members_early", "topics_early")
 
 
-def quality(events: DataFrame, files: DataFrame, base: Base, observation: Observation) -> DataFrame:
-    """QUALITY of the observation, from EVENTS, FILES and ``state.Base``.
+def quality(events: DataFrame, files: Iterable[ReadFile], base: Base, observation: Observation) -> DataFrame:
+    """QUALITY of the observation, from EVENTS, the files and ``state.Base``.
 
     A line that does not parse, or a dropped record, also leaves a hole: it is counted under both kinds.
     """
     observed = events.where(F.col("ts").between(observation.t0, observation.t1 - 1))
-    parts = [
-        _corrupt(files, observation),
-        _dropped(observed),
-        frame_of(events.sparkSession, list(_of_boots(base.boots, observation)), QUALITY),
-    ]
-    return reduce(DataFrame.unionByName, parts)
+    rows = [*_corrupt(files, observation), *_of_boots(base.boots, observation)]
+    return _dropped(observed).unionByName(frame_of(events.sparkSession, rows, QUALITY))
 
 
-def sources(counts: DataFrame, files: DataFrame, clock_days: DataFrame) -> DataFrame:
-    """SOURCES: what was read of each name server. ``counts``: COUNTS of the observation."""
-    of_events = counts.groupBy("ns").agg(*each(F.sum, "events", "lost"), *each(F.min, "first"), *each(F.max, *LAST))
-    of_files = files.groupBy("ns").agg(F.count("*").alias("files"), F.sum("corrupt").alias("corrupt"))
-    latest = clock_days.groupBy("ns").agg(F.max_by(F.struct("offset", "method", "uncertainty"), "day").alias("of"))
-    clocks = latest.select(
-        "ns", "of.offset", F.col("of.method").alias("clock"), F.col("of.uncertainty").alias("uncertainty_us")
-    )
-    joined = of_files.join(of_events, "ns", "full").join(clocks, "ns", "left")
-    return conform(
-        joined.select(
-            "ns", F.coalesce("files", F.lit(0)).alias("files"), F.coalesce("events", F.lit(0)).alias("events"),
-            "first", "last", F.coalesce("offset", F.lit(0)).alias("offset_us"),
-            F.coalesce("corrupt", F.lit(0)).alias("corrupt"), F.coalesce("lost", F.lit(0)).alias("lost"),
-            "clock", "uncertainty_us", F.coalesce("observed", F.lit(False)).alias("observed"), *LAST[2:],
-        ),
-        SOURCES,
-    )  # fmt: skip
+def sources(counts: DataFrame, files: Iterable[ReadFile], clocks: Mapping[str, Mapping[str, Any]]) -> DataFrame:
+    """SOURCES: what was read of each name server. ``counts``: COUNTS of the observation; ``clocks``: of each the last
+    row of CLOCK_DAYS."""
+    told = {row["ns"]: row for row in plain_rows(counts)}
+    corrupt: defaultdict[str, list[int]] = defaultdict(list)
+    for one in files:
+        corrupt[one.ns].append(one.corrupt)
+    rows = []
+    for ns in sorted({*told, *corrupt}):
+        row, clock = told.get(ns, {}), clocks.get(ns, {})
+        rows.append((
+            ns, len(corrupt[ns]), row.get("events", 0), row.get("first"), row.get("last"), clock.get("offset", 0),
+            sum(corrupt[ns]), row.get("lost", 0), clock.get("method"), clock.get("uncertainty"),
+            bool(row.get("observed")), row.get("members_early"), row.get("topics_early"),
+        ))  # fmt: skip
+    return frame_of(counts.sparkSession, rows, SOURCES)
 
 
-def _corrupt(files: DataFrame, observation: Observation) -> DataFrame:
+def _corrupt(files: Iterable[ReadFile], observation: Observation) -> Iterator[tuple[Any, ...]]:
     """The position of the line in its file is not stored, so every file that touches the observation counts."""
-    touches = (F.col("first").isNull()) | ((F.col("first") < observation.t1) & (F.col("last") >= observation.t0))
-    boot = F.regexp_extract("segment", r"^(\d+)-", 1)
-    return conform(
-        files.where(F.col("corrupt") > 0)
-        .where(touches)
-        .select(
-            F.lit("corrupt").alias("kind"), "ns", F.when(boot != "", boot).cast("long").alias("boot"),
-            F.col("first").alias("t1"), F.col("last").alias("t2"), F.col("corrupt").alias("n"),
-            F.concat(F.lit("lines that do not parse, in "), "dt", F.lit("/"), "segment").alias("detail"),
-        ),
-        QUALITY,
-    )  # fmt: skip
+    for one in files:
+        touches = one.first is None or (one.first < observation.t1 and (one.last or 0) >= observation.t0)
+        if one.corrupt and touches:
+            detail = f"lines that do not parse, in {one.dt}/{one.segment}"
+            yield "corrupt", one.ns, one.place[0], one.first, one.last, one.corrupt, detail
 
 
 def _dropped(events: DataFrame) -> DataFrame:
@@ -103,3 +95,75 @@ def _of_boots(boots: Iterable[Boot], observation: Observation) -> Iterator[tuple
 def _is_unknown(boot: Boot, t0: int) -> bool:
     begun = boot.said.observed and boot.said.start_ts is not None  # an observer's snapshot follows its start
     return boot.last >= t0 and (boot.known_from is None or (boot.known_from > t0 and not begun))
+
+
+def topic_doubts(events: DataFrame, base: Base, topic_intervals: DataFrame, observation: Observation) -> DataFrame:
+    """TOPIC_DOUBTS of the topics and brokers that any name server had (TOPIC_INTERVALS)."""
+    if not any(boot.holes for boot in base.boots):
+        return frame_of(events.sparkSession, [], TOPIC_DOUBTS)
+    lost = base.holes.groupBy(*BOOT).agg(
+        F.sort_array(F.collect_list(F.struct("after", "until", F.col("t1").alias("t")))).alias("holes")
+    )
+    keys = topic_intervals.select(*TOPIC).distinct()
+    recorded = _recorded(events, base, lost, keys, observation)
+    in_order = Window.partitionBy(*BOOT, *TOPIC).orderBy("seq")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    following = F.struct("seq", "t", "value", "whole")
+    doubtful = (
+        recorded.withColumn("t", F.max("ts").over(so_far))  # the clock may have been set back
+        .withColumn("next", F.lead(following).over(in_order))
+        .join(F.broadcast(lost), [*BOOT], "inner")
+        .withColumn("hole", F.get(F.filter("holes", _between), F.lit(0)))
+        .where(F.col("hole").isNotNull() & ~_proven())
+        .select(*BOOT, *TOPIC, F.col("hole.t").alias("begin"), F.col("next.t").alias("end"))
+    )
+    return conform(_within_uptime(doubtful, base.uptime), TOPIC_DOUBTS)
+
+
+def _recorded(events: DataFrame, base: Base, lost: DataFrame, keys: DataFrame, observation: Observation) -> DataFrame:
+    """BOOT, seq, ts, TOPIC, value (null: absent), whole (of a snapshot), for boots with lost records: each value of a
+    key in the journal, an absent one at the start, and an absent one where a snapshot does not name the key."""
+    holed = F.broadcast(lost.select(*BOOT))
+    naming = counted(events, base, observation).where("topics is not null").join(holed, [*BOOT], "left_semi")
+    changes = topic_changes(naming).withColumn("whole", F.col("cause") == FOUND_GONE).drop("cause", "early")
+    nothing = F.lit(None).cast(changes.schema["value"].dataType)
+    first = lost.select(*BOOT, F.lit(0).cast("long").alias("seq"), F.lit(0).cast("long").alias("ts"))
+    begun = first.crossJoin(keys).select(
+        *BOOT, "seq", "ts", *TOPIC, nothing.alias("value"), F.lit(False).alias("whole")
+    )
+    passed_over = _passed_over(changes, base.snapshots.join(holed, [*BOOT], "left_semi"), keys)
+    absent = passed_over.select(
+        *BOOT, F.col("end_seq").alias("seq"), F.col("end_ts").alias("ts"), *TOPIC, nothing.alias("value"),
+        F.lit(True).alias("whole"),
+    )  # fmt: skip
+    return begun.unionByName(changes).unionByName(absent)
+
+
+def _passed_over(changes: DataFrame, snapshots: DataFrame, keys: DataFrame) -> DataFrame:
+    """The snapshots with each key that no record between their beginning and their end names: it was not there."""
+    named = changes.select(*BOOT, *TOPIC, F.col("seq").alias("named"))
+    of_keys = F.broadcast(snapshots).crossJoin(keys).alias("s")
+    during = F.col("named").between(F.col("s.snap"), F.col("s.end_seq"))
+    same = [F.col(f"s.{name}") == F.col(f"n.{name}") for name in (*BOOT, *TOPIC)]
+    return of_keys.join(named.alias("n"), [*same, during], "left_anti")
+
+
+def _between(hole: Column) -> Column:
+    """Whether the hole lies between a row and the next one of its key."""
+    before_next = F.coalesce(hole["until"] <= F.col("next.seq"), F.lit(True))
+    return (hole["after"] >= F.col("seq")) & before_next
+
+
+def _proven() -> Column:
+    """Whether the next record of the key is in a snapshot, with the value from before the hole."""
+    same = F.col("value").eqNullSafe(F.col("next.value"))
+    return F.coalesce(F.col("next.whole") & same, F.lit(False))
+
+
+def _within_uptime(doubtful: DataFrame, uptime: DataFrame) -> DataFrame:
+    up = uptime.select(*BOOT, F.col("t1").alias("up_t1"), F.col("t2").alias("up_t2"))
+    return (
+        doubtful.join(F.broadcast(up), [*BOOT], "inner")
+        .withColumns({"t1": F.greatest("begin", "up_t1"), "t2": F.least("end", "up_t2")})
+        .where("t1 < t2")
+    )

@@ -1,7 +1,7 @@
 """When each name server was up, and which brokers and topics it had, as intervals.
 
 The journal states effects, so the last record of a key is its state, while that of its boot is known
-(``pipeline.boots``). After lost records the next whole snapshot corrects the state; until then the remaining records
+(``jobs.boots``). After lost records the next whole snapshot corrects the state; until then the remaining records
 are believed, and the data quality table says that some are lost.
 
 From changes to intervals, for the whole run and for the stream.
@@ -16,10 +16,9 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.boots import Boot, uptime
 from rocketns.pipeline.contract.frames import Observation, conform, frame_of
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, HOLES, NS_UPTIME, SNAPSHOTS, TOPIC_INTERVALS
-from rocketns.pipeline.jobs.holes import boots
+from rocketns.pipeline.jobs.boots import Boot, boots, uptime
 
 TOPIC = ("topic", "broker")
 VALUE = ("r", "w", "p")

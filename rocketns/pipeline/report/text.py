@@ -64,7 +64,7 @@ CODES = frozenset((
     N_("broker"), N_("group"), N_("master"), N_("cluster"), N_("zone"),
     N_("start"), N_("return"), N_("new"),
     N_("answered"), N_("refused"), N_("silent"),
-    N_("reference"), N_("versions"), N_("heartbeats"), N_("given"), N_("observed"), N_("none"),
+    N_("reference"), N_("versions"), N_("given"), N_("observed"), N_("none"),
     N_("graceful"), N_("crash"), N_("partition"), N_("unclear"), N_("anomaly"),
     N_("drop"), N_("hole"), N_("corrupt"), N_("unwatched"), N_("unknown"),
 ))  # fmt: skip

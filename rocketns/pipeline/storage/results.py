@@ -14,8 +14,8 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 from itertools import count
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,14 +27,14 @@ from pyspark.sql.types import ArrayType, StructType
 
 from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.exits import BadInput
+from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.contract.tables import ROWS_COLLECTED_MAX, Table
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.storage.events.manifest import new_id
-from rocketns.pipeline.storage.files.folder import Folder
+from rocketns.pipeline.storage.folders import Folder
+from rocketns.pipeline.storage.manifest import new_id
 
 RESULTS = "results"
 EVENTS_FOLDER = "events"
-CLOCKS_TABLE = "clock_days"
 WORK = "work"
 CSV = "csv"
 REPORT, MARKDOWN, LINES, SUMMARY = "report.html", "report.md", "incidents.jsonl", "summary.json"
@@ -60,7 +60,8 @@ def _sorted(text: str) -> Column:
 
 
 class Results:
-    """The tables of one run, by default of a new one. ``csv``: write each as CSV too."""
+    """The tables of one run, by default of a new one. ``csv``: write each as CSV too. ``small``: all tables are small,
+    so that Arrow writes them and keeps their rows: planning a query takes longer than such a table."""
 
     def __init__(self, spark: SparkSession, out: Folder, run: str | None = None, *, csv: bool = False) -> None:
         self._spark, self._out, self._csv = spark, out, csv
@@ -68,6 +69,8 @@ class Results:
         self.place = f"{RESULTS}/{self.run}"
         self._numbers = count()
         self._kept: dict[str, DataFrame] = {}
+        self._rows: dict[str, list[dict[str, Any]]] = {}
+        self.small = False
 
     @classmethod
     def published(cls, spark: SparkSession, out: Folder) -> Results:
@@ -76,7 +79,15 @@ class Results:
 
     def save(self, name: str, frame: DataFrame) -> DataFrame:
         """Write a table; returns the frame that reads it, or that has its rows if they are few."""
-        kept = self._kept[name] = self._written(f"{self.place}/{name}", frame)
+        here, place = self._out.here, f"{self.place}/{name}"
+        if self.small and here is not None:
+            table = (frame.orderBy(*order_of(name)) if order_of(name) else frame).toArrow()
+            (here / place).mkdir(parents=True)
+            pq.write_table(table, here / place / "part-0.parquet")
+            self._rows[name] = table.to_pylist()
+            kept = self._kept[name] = self._spark.createDataFrame(table, frame.schema)
+        else:
+            kept = self._kept[name] = self._written(place, frame)
         if self._csv:
             flat = kept.select(*[_flat(kept, field.name) for field in kept.schema])
             flat.coalesce(1).write.mode("overwrite").csv(self._out.path(f"{self.place}/{CSV}/{name}"), header=True)
@@ -103,6 +114,10 @@ class Results:
             self._kept[name] = self._spark.read.parquet(self._out.path(f"{self.place}/{name}"))
         return self._kept[name]
 
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """All rows of a table that has few."""
+        return self._rows[name] if name in self._rows else plain_rows(self.frame(name))
+
     def tables(self, names: Sequence[str]) -> dict[str, Table]:
         """``table`` of each name. The tables are small and many, so several are read at a time."""
         with ThreadPoolExecutor(ASKED_AT_ONCE) as threads:
@@ -110,6 +125,8 @@ class Results:
 
     def table(self, name: str) -> Table:
         """The most important rows of a table, and the number of all."""
+        if name in self._rows:
+            return Table.of(self._rows[name][:ROWS_COLLECTED_MAX], len(self._rows[name]), f"{self.place}/{name}")
         frame = self.frame(name)
         shown = frame.orderBy(*order_of(name)).limit(ROWS_COLLECTED_MAX + 1).toArrow().to_pylist()
         total = len(shown) if len(shown) <= ROWS_COLLECTED_MAX else frame.count()
@@ -153,14 +170,16 @@ def current(out: Folder) -> dict[str, Any]:
     return summary
 
 
-def clocks_of(spark: SparkSession | None, out: Folder) -> list[dict[str, Any]]:
-    """CLOCK_DAYS of the run that counts, day by day; ``spark`` None: it is on this machine. BadInput if there is no
-    run."""
+def table_rows(spark: SparkSession | None, out: Folder, name: str, **equal: str) -> list[dict[str, Any]]:
+    """The rows of a table of the run that counts, where these columns have these values. ``spark`` None: the folder is
+    on this machine. BadInput if there is no run."""
     if spark is None:
-        rows = pq.read_table(out.local_path(f"{RESULTS}/{current(out)['run']}/{CLOCKS_TABLE}")).to_pylist()
-    else:
-        rows = [row.asDict() for row in Results.published(spark, out).frame(CLOCKS_TABLE).collect()]
-    return sorted(rows, key=itemgetter("day", "ns"))
+        place = out.local_path(f"{RESULTS}/{current(out)['run']}/{name}")
+        chosen = [(column, "=", value) for column, value in equal.items()] or None
+        rows: list[dict[str, Any]] = pq.read_table(place, filters=chosen, partitioning=None).to_pylist()
+        return rows
+    frame = Results.published(spark, out).frame(name)
+    return plain_rows(reduce(DataFrame.where, (F.col(column) == value for column, value in equal.items()), frame))
 
 
 def show_pages(out: Folder) -> None:
@@ -182,8 +201,6 @@ def remove_old(out: Folder) -> None:
     for run in runs:
         if run not in kept:
             out.delete(f"{RESULTS}/{run}")
-    for table in set(out.names(RESULTS)) & set(BY_NAME):  # as an older rocketns wrote them
-        out.delete(f"{RESULTS}/{table}")
     for run in out.names(WORK):
         if run < oldest:
             out.delete(f"{WORK}/{run}")

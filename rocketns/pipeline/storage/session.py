@@ -14,9 +14,13 @@ CACHED_CLASSES = 2000
 # Code that Spark generates twice is compiled once if there is no number in its name, and if CACHED_CLASSES holds it.
 # Dynamic pruning of partitions fails where stored events and those of open files are one frame: Spark applies the
 # filter to both, but computes it for the partitioned one only. It would save little, since most jobs read every name
-# server. Plans are neither checked after each rule nor written as long texts for a page that nobody opens.
+# server. With one writer for each folder that a task writes to, Spark need not sort. Files are small, and opening one
+# costs about as much as reading 64 KiB. Plans are neither checked after each rule nor written as long texts for a page
+# that nobody opens.
 RUN_SETTINGS = {
+    "spark.sql.files.openCostInBytes": "65536",
     "spark.sql.lightweightPlanChangeValidation": "false",
+    "spark.sql.maxConcurrentOutputFileWriters": "64",
     "spark.sql.maxPlanStringLength": "100",
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.codegen.useIdInClassName": "false",

@@ -17,11 +17,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract.alert import Alert
 from rocketns.pipeline.contract.times import exact_text
 from rocketns.pipeline.report.text import number, row
 from rocketns.pipeline.report.text import short_strict as short
 from rocketns.pipeline.saying import _
+from rocketns.pipeline.stream.outlets import Alert
 from rocketns.pipeline.stream.servers import Boot, Servers
 
 Row = Mapping[str, Any]
@@ -143,22 +143,9 @@ def losses(rows: Iterable[Row], servers: Servers) -> list[Condition]:
 
 def _loss(found: Row, servers: Servers) -> Condition:
     over = (servers.watermark, _("reported once"))
-    return Condition("incomplete", found["ns"], servers.before, _lost(found), dict(found), over)
-
-
-def _lost(found: Row) -> str:
-    lost, corrupt = found["lost"], found["corrupt"]
-    shown = {
-        "ns": found["ns"],
-        "records": _.plural("%(n)s record", "%(n)s records", lost) % {"n": number(lost)},
-        "lines": _.plural("%(n)s line", "%(n)s lines", corrupt) % {"n": number(corrupt)},
-    }
-    if not corrupt:
-        return _("the journal of %(ns)s lost %(records)s. Their content is not known") % shown
-    if not lost:
-        return _("the journal of %(ns)s has %(lines)s that could not be read. Their content is not known") % shown
-    return _("the journal of %(ns)s lost %(records)s and has %(lines)s that could not be read. Their content is not "
-             "known") % shown  # fmt: skip
+    text = _("the journal of %(ns)s lacks what is not known: %(lost)s records were lost, and %(corrupt)s lines could "
+             "not be read") % found  # fmt: skip
+    return Condition("incomplete", found["ns"], servers.before, text, dict(found), over)
 
 
 class Condition(NamedTuple):

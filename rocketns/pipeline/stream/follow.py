@@ -17,29 +17,30 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from operator import itemgetter
 from types import FrameType
 from typing import Any, NamedTuple
 
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.clocks.estimates import OBSERVED
 from rocketns.pipeline.contract.exits import BadInput
-from rocketns.pipeline.jobs.doubts import may_be_off
+from rocketns.pipeline.jobs.clocks import widest
 from rocketns.pipeline.report.words.sources import known_to
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.storage.alertlog import AlertLog, Webhook
-from rocketns.pipeline.storage.files.folder import Folder
-from rocketns.pipeline.storage.following import Look, Place, events_of, look
-from rocketns.pipeline.storage.paths import folder_at
-from rocketns.pipeline.storage.posting import Alertmanager
-from rocketns.pipeline.storage.results import clocks_of, materialized_if_small
-from rocketns.pipeline.storage.statestore import StateStore
+from rocketns.pipeline.storage.arrow import Rows, events_of, rows_of
+from rocketns.pipeline.storage.folders import Folder, folder_at
+from rocketns.pipeline.storage.results import materialized_if_small, table_rows
+from rocketns.pipeline.stream.outlets import AlertLog, Alertmanager, Webhook
+from rocketns.pipeline.stream.reading import Look, Place, look
 from rocketns.pipeline.stream.servers import Arriving
-from rocketns.pipeline.stream.step import SCHEMAS, Limits, Line, Memory, step
+from rocketns.pipeline.stream.statestore import StateStore
+from rocketns.pipeline.stream.step import SCHEMAS, Limits, Line, Memory, New, step
 
 Say = Callable[[str], None]
 
@@ -59,15 +60,6 @@ class Following(NamedTuple):
     once: bool
     alertmanager: str | None = None
     clocks: str | int | None = None
-
-
-class Clock(NamedTuple):
-    """A name server's: how far it is ahead, and by how much more it may be off, us. ``shared``: it is its
-    observer's."""
-
-    ahead: int
-    off: int
-    shared: bool = False
 
 
 class Outlets(NamedTuple):
@@ -107,14 +99,10 @@ def follow(spark: SparkSession, following: Following, say: Say) -> int:
     )
     checkpoint = following.checkpoint or f"{following.out.rstrip('/')}/checkpoint"
     store = StateStore(spark, f"{checkpoint}/memory", SCHEMAS)
-    clocks = clocks_below(spark, following.clocks, say) if isinstance(following.clocks, str) else {}
-    limits = following.limits._replace(
-        unnamed=half(following.clocks) if isinstance(following.clocks, int) else 0,
-        off={ns: clock.off for ns, clock in clocks.items()},
-        shared=frozenset(ns for ns, clock in clocks.items() if clock.shared),
-    )
-    ahead = {ns: clock.ahead for ns, clock in clocks.items()}
-    follower = Follower(spark, journal, store, outlets, limits, say, ahead)
+    clocks = clocks_below(spark, following.clocks, say) if isinstance(following.clocks, str) else []
+    apart = following.clocks if isinstance(following.clocks, int) else widest(clocks) if clocks else 0
+    ahead = {row["ns"]: row["offset"] for row in clocks}
+    follower = Follower(spark, journal, store, outlets, following.limits._replace(apart=apart), say, ahead)
     shown = {"journal": following.journal, "file": out / ALERTS_FILE}
     say(_("following %(journal)s; alerts go to %(file)s") % shown)
     with signalled() as is_asked:
@@ -173,10 +161,12 @@ class Follower:
         """The lines of the batch, once its version is valid."""
         batch, arriving = self._batch, Arriving(arrived.pending, arrived.opened)
         self._store.begin(batch)
-        events = by_clocks(events_of(self._spark, arrived.texts), self._ahead).persist()
+        read = [(text.ns, text.day, rows_of(text.data)) for text in arrived.texts]
+        events = by_clocks(events_of(self._spark, read), self._ahead).persist()
         try:
             store = partial(self._store.keep, batch)
-            lines, self.memory = step(self.memory, events, self._limits, store, arriving, materialized_if_small)
+            new = New(events, losses_of(read), arriving)
+            lines, self.memory = step(self.memory, new, self._limits, store, materialized_if_small)
             plain: dict[str, Any] = {"memory": self.memory.plain(), "places": arrived.places, "lines": lines}
             self._store.seal(batch, plain)
         finally:
@@ -184,22 +174,25 @@ class Follower:
         return lines
 
 
-def clocks_below(spark: SparkSession, out: str, say: Say) -> dict[str, Clock]:
-    """By name server, its clock on the last day of the run below ``out``. BadInput if there is no run."""
-    clocks = {row["ns"]: row for row in clocks_of(spark, folder_at(spark, out))}
-    for ns, row in sorted(clocks.items()):
+def losses_of(read: Iterable[tuple[str, str, Rows]]) -> list[Line]:
+    """ns, lost, corrupt: how many records name servers dropped, and how many lines are none."""
+    lost, corrupt = Counter[str](), Counter[str]()
+    for ns, _day, rows in read:
+        lost[ns] += pc.sum(rows.records["lost"]).as_py() or 0
+        corrupt[ns] += rows.corrupt
+    return [{"ns": ns, "lost": lost[ns], "corrupt": corrupt[ns]} for ns in sorted(lost)]
+
+
+def clocks_below(spark: SparkSession, out: str, say: Say) -> list[dict[str, Any]]:
+    """The rows of CLOCK_DAYS of the last day of the run below ``out``. BadInput if there is no run."""
+    days = table_rows(spark, folder_at(spark, out), "clock_days")
+    last = max((row["day"] for row in days), default="")
+    clocks = sorted((row for row in days if row["day"] == last), key=itemgetter("ns"))
+    for row in clocks:
         known = known_to(row["method"], row["uncertainty"])
-        shown = {"ns": ns, "off": f"{row['offset'] / 1e6:+g}", "known": known}
+        shown = {"ns": row["ns"], "off": f"{row['offset'] / 1e6:+g}", "known": known}
         say(_("the clock of %(ns)s counts as %(off)s s off (known %(known)s)") % shown)
-    return {
-        ns: Clock(row["offset"], may_be_off(row["method"], row["uncertainty"]), row["method"] == OBSERVED)
-        for ns, row in clocks.items()
-    }
-
-
-def half(apart: int) -> int:
-    """By how much each clock may be off, if no two differ by more than ``apart`` us."""
-    return (apart + 1) // 2
+    return clocks
 
 
 def by_clocks(events: DataFrame, ahead: Mapping[str, int]) -> DataFrame:

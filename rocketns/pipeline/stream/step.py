@@ -11,11 +11,9 @@ from pyspark.sql.types import StructType
 
 from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract import frames
-from rocketns.pipeline.contract.alert import Alert
 from rocketns.pipeline.contract.defaults import GRACE_US, GROUP_SIZES, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.contract.schema import EVENTS
-from rocketns.pipeline.jobs.doubts import apart, unknown
 from rocketns.pipeline.jobs.impact import impact
 from rocketns.pipeline.jobs.incidents import incidents
 from rocketns.pipeline.jobs.topics import system_topics, with_kind
@@ -32,6 +30,7 @@ from rocketns.pipeline.stream.memory import (
     routes_at,
     windows_between,
 )
+from rocketns.pipeline.stream.outlets import Alert
 from rocketns.pipeline.stream.servers import (
     ALL_READ,
     Arriving,
@@ -47,7 +46,6 @@ from rocketns.pipeline.stream.servers import (
 SCHEMAS: dict[str, StructType] = {"waiting": EVENTS, "members": MEMBERS, "routes": ROUTES, "windows": WINDOWS}
 # A divergence without an alert, by the key of its condition.
 NEW = frames.columns("key:string broker:string cause:string t1:long t2:long")
-WATERMARK = "cut"  # in checkpoints, as earlier versions wrote it
 Line = dict[str, Any]
 Store = Callable[[str, DataFrame], DataFrame]
 
@@ -68,40 +66,27 @@ class Memory(NamedTuple):
         if plain is None:
             return cls(tables)
         boots, alerts = (Boot(*row) for row in plain["boots"]), (Alert(*row) for row in plain["alerts"])
-        return cls(tables, plain[WATERMARK], tuple(boots), tuple(alerts), plain["windows"])
+        return cls(tables, plain["watermark"], tuple(boots), tuple(alerts), plain["windows"])
 
     def plain(self) -> dict[str, Any]:
         """All but the tables, for JSON."""
         boots, alerts = ([list(row) for row in rows] for rows in (self.boots, self.alerts))
-        return {WATERMARK: self.watermark, "boots": boots, "alerts": alerts, "windows": self.windows}
+        return {"watermark": self.watermark, "boots": boots, "alerts": alerts, "windows": self.windows}
 
 
 class Limits(NamedTuple):
-    """Limits from the command line, in us. ``off``: by how much the clock of a name server may be off, ``unnamed``: of
-    any other. ``shared``: those that have the clock of their observer."""
+    """Limits from the command line, in us. ``apart``: by how much two clocks may differ."""
 
     min_window: int = MIN_WINDOW_US
     grace: int = GRACE_US
     silent_after: int = STREAM_SILENT_AFTER_US
-    off: Mapping[str, int] = {}
-    shared: frozenset[str] = frozenset()
-    unnamed: int = 0
+    apart: int = 0
 
     def shortest(self) -> Column:
         """The shortest certain window of a row of WINDOWS, us. Clock errors, or the time between two looks of an
         observer, may explain a shorter one."""
         looks = F.coalesce("t1_early", F.lit(0)) + F.coalesce("t2_early", F.lit(0))
-        if not self.off:  # then no two of them differ by more than twice as much
-            return F.greatest(F.lit(self.min_window), looks + 2 * self.unnamed)
-        named = [part for ns in self.off for part in (F.lit(ns), self._clock(ns))]
-        known = F.create_map(*named)
-        clocks = F.transform(
-            "values", lambda value: F.coalesce(F.try_element_at(known, value["ns"]), unknown(self.unnamed))
-        )
-        return F.greatest(F.lit(self.min_window), apart(clocks) + looks)
-
-    def _clock(self, ns: str) -> Column:
-        return F.struct(F.lit(self.off[ns]).cast("long").alias("off"), F.lit(ns in self.shared).alias("shared"))
+        return F.greatest(F.lit(self.min_window), looks + self.apart)
 
 
 class Step(NamedTuple):
@@ -111,20 +96,22 @@ class Step(NamedTuple):
     memory: Memory
 
 
+class New(NamedTuple):
+    """What arrived: EVENTS, what their journals lost (ns, lost, corrupt), and what may still arrive."""
+
+    events: DataFrame
+    losses: Sequence[Line] = ()
+    arriving: Arriving = ALL_READ
+
+
 def step(
-    memory: Memory,
-    events: DataFrame,
-    limits: Limits,
-    store: Store,
-    arriving: Arriving = ALL_READ,
-    materialize: frames.Checkpoint = frames.as_it_is,
+    memory: Memory, new: New, limits: Limits, store: Store, materialize: frames.Checkpoint = frames.as_it_is
 ) -> Step:
-    """One batch. ``events``: EVENTS with ``corrupt``, true for a line that could not be read. ``store`` writes a table
-    of the memory after the batch and returns it; it is called once for each of SCHEMAS. A table that did not change is
-    given to it as it was. ``materialize``: as of ``windows_between``."""
-    read = events.where("not corrupt").select(*EVENTS.names).unionByName(memory.tables["waiting"])
+    """One batch. ``store`` writes a table of the memory after the batch and returns it; it is called once for each of
+    SCHEMAS. A table that did not change is given to it as it was. ``materialize``: as of ``windows_between``."""
+    read = new.events.unionByName(memory.tables["waiting"])
     arrived = plain_rows(boots_in(read))
-    now = _servers(memory, arrived, limits, arriving)
+    now = _servers(memory, arrived, limits, new.arriving)
     if now is None or now.watermark == memory.watermark:
         return _waited(memory, read, store)
     is_due = (F.col("ts") < now.watermark) | any_of([F.col("ns") == ns for ns in sorted(now.silent)])
@@ -140,7 +127,7 @@ def step(
         *map(conditions.divergence, _divergences(memory, tables, now, limits) if moved or memory.windows else []),
         *conditions.silences(now),
         *conditions.kills(now, memory.boots),
-        *conditions.losses(_losses(events), now),
+        *conditions.losses(new.losses, now),
     ]
     changed = changes(memory.alerts, current, _reasons(memory.alerts, tables["members"], now), now.watermark)
     windows = tables["windows"].count() if moved or memory.windows else 0
@@ -231,11 +218,6 @@ def _harm(new: Mapping[str, Line], tables: Mapping[str, DataFrame], now: Servers
     )
     sums = frames.each(F.sum, "orphaned", "twice")
     return topics.join(worst, "topic", "inner").groupBy("key").agg(*sums)
-
-
-def _losses(events: DataFrame) -> list[Line]:
-    lost = F.sum(F.when(F.col("ev") == "drop", F.col("lost")).otherwise(0)).alias("lost")
-    return plain_rows(events.groupBy("ns").agg(lost, F.count_if("corrupt").alias("corrupt")))
 
 
 def _reasons(opened: Sequence[Alert], members: DataFrame, now: Servers) -> dict[str, str]:

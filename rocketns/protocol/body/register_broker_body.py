@@ -15,7 +15,7 @@ from isal import isal_zlib
 
 from rocketns._fast.codec import json_beans, json_shape, register_body, registration_blocks
 from rocketns._fast.codec.fingerprint import fingerprint, stamp_bounds
-from rocketns._fast.codec.register_body import KnownTopics
+from rocketns._fast.codec.register_body import KnownTopics as KnownTopics
 from rocketns.errors import BodyDecodeError, NullRefused
 from rocketns.protocol.body.decoding import (
     check_count,
@@ -66,12 +66,6 @@ class RegisterBrokerBody:
 
 
 Body = bytes | memoryview
-# Makes what knows the topics of one reading of a body; None where all topics are wanted.
-Known = Callable[[], KnownTopics | None]
-
-
-def nothing_known() -> None:
-    """Every topic is wanted."""
 
 
 def read_compact(data: Body, known: KnownTopics | None = None) -> RegisterBrokerBody | None:
@@ -92,10 +86,11 @@ def read_compact(data: Body, known: KnownTopics | None = None) -> RegisterBroker
 
 
 def decode_register_broker_body(
-    body: Body | None, *, compressed: bool, version: int, now_ms: int, known: Known = nothing_known
-) -> RegisterBrokerBody:
-    """The body's value, without the topics that ``known`` knows unchanged. ``now_ms`` (epoch) stands in for the
-    timestamp of a version without one.
+    body: Body | None, *, compressed: bool, version: int, now_ms: int,
+    known: Callable[[], KnownTopics] | None = None,
+) -> RegisterBrokerBody:  # fmt: skip
+    """The body's value, without the topics that are known unchanged: ``known`` makes what knows them, for one reading.
+    ``now_ms`` (epoch) stands in for the timestamp of a version without one.
 
     `decode_plain` and `decode_blocks` define the value. The remark of an error is the class of result that Java gives.
     """
@@ -106,10 +101,10 @@ def decode_register_broker_body(
         # 5.x brokers with compressedRegister=true deflate the body, and their flag is always false. No JSON begins as a
         # zlib stream does. Java refuses such bodies, so these brokers can never register with it.
         if compressed or (mappings and body[:1] == _ZLIB_MAGIC):
-            return decode_blocks(inflate(body, mappings), mappings, now_ms, known())
-        read = read_compact(body, known())
+            return decode_blocks(inflate(body, mappings), mappings, now_ms, known and known())
+        read = read_compact(body, known and known())
         if read is None and (compact := json_shape.without_blanks(body)) is not None:  # the parser takes no blanks
-            read = read_compact(compact, known())
+            read = read_compact(compact, known and known())
         return decode_plain(bytes(body), now_ms) if read is None else read
     except fastjson.TooManyValues as error:
         raise refusal(BodyDecodeError(f"{error.remark}: {REGISTER_IN_PARTS}")) from error

@@ -36,13 +36,13 @@ from rocketns.javatext import parse_int
 from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import DIGEST_BUCKETS, RequestCode, ResponseCode
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.server.publishing.publisher import SlotDigests
+from rocketns.routeinfo.view import RouteDigests
 
 # A view takes 2 µs. After so many, others have their turn.
 GROUPS_AT_ONCE = 200
 
 
-class OwnTables(SlotDigests):
+class OwnTables(RouteDigests):
     """What it gives are copies, so that they can be given to another thread."""
 
     def __init__(self, tables: RouteTables, slots: RouteSlots) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import assert_never
 
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import NamesrvConfig
@@ -45,22 +44,8 @@ class MinBrokerNotifier:
         if not self._config.notify_min_broker_id_changed:
             return
         for event in events:
-            self._notify(event)
-
-    def _notify(self, event: e.Event) -> None:
-        match event:
-            case e.MinBrokerIdChanged():
+            if isinstance(event, e.MinBrokerIdChanged):
                 self._send(event)
-            case e.BrokerRegistered() | e.BrokerHeartbeat() | e.BrokerIdsLeft() | e.BrokerConflict():
-                pass  # brokers are notified of nothing else
-            case e.BrokerRefused() | e.BrokerDoubted() | e.BrokerDown() | e.GroupChanged() | e.TopicsPut():
-                pass
-            case e.TopicsDeleted() | e.MappingsPut() | e.KvChanged() | e.ConfigChanged() | e.Stalled():
-                pass
-            case e.FleetDiffers() | e.AdminRequested() | e.RequestRefused():
-                pass
-            case _:
-                assert_never(event)
 
     def _send(self, event: e.MinBrokerIdChanged) -> None:
         ext = {  # in the order of Java's HashMap

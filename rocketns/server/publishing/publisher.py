@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 
 from rocketns._fast.access.networks import Networks
 from rocketns._fast.reactor.reactors import Reactors
-from rocketns._fast.routes.digests import bucket_digests, topic_count, topic_digest, topics_of_bucket
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.processor import client
 from rocketns.processor.context import NamesrvContext, Now
@@ -16,6 +15,7 @@ from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
+from rocketns.routeinfo.view import RouteDigests
 from rocketns.views.views import Fragments, Views
 
 
@@ -46,7 +46,7 @@ class Publisher:
 
     def __init__(self, tables: RouteTables) -> None:
         self.slots = RouteSlots(bodies.queue_data)
-        self.digests = SlotDigests(self.slots)
+        self.digests = RouteDigests(self.slots)
         self._tables = tables
         self._views = Views()
         self._shown: dict[str, _Shown] = {}
@@ -76,29 +76,15 @@ class Publisher:
         for topic in self._tables.take_static_topics():
             self.slots.hand_over(topic)
         for event in events:
-            self._publish_queues(event)
+            if isinstance(event, e.TopicsPut):
+                self.slots.put_topics(event.broker_name, event.changes)
+            elif isinstance(event, e.TopicsDeleted):
+                self.slots.delete_topics(event.broker_name, event.topics)
         for broker_name in deferred:
             self._publish_group(broker_name, self._tables.broker_addr_table[broker_name])
         for broker_name in deleted:
             self.slots.remove_broker(broker_name)
             self._shown.pop(broker_name, None)
-
-    def _publish_queues(self, event: e.Event) -> None:
-        match event:
-            case e.TopicsPut():
-                self.slots.put_topics(event.broker_name, event.changes)
-            case e.TopicsDeleted():
-                self.slots.delete_topics(event.broker_name, event.topics)
-            case e.BrokerRegistered() | e.BrokerHeartbeat() | e.BrokerDown() | e.BrokerIdsLeft():
-                pass  # the tables list the groups that these events may have changed
-            case e.MinBrokerIdChanged() | e.MappingsPut():
-                pass  # likewise, and the static topics
-            case e.BrokerConflict() | e.BrokerRefused() | e.BrokerDoubted() | e.GroupChanged() | e.KvChanged():
-                pass  # no route depends on them
-            case e.ConfigChanged() | e.Stalled() | e.FleetDiffers() | e.AdminRequested() | e.RequestRefused():
-                pass  # likewise
-            case _:
-                assert_never(event)
 
     def _publish_groups(self, with_queues: set[str]) -> tuple[list[str], list[str]]:
         """Publish the changed groups that exist. Return the deleted ones, and those deferred until after the queues."""
@@ -165,26 +151,6 @@ class ViewCounts:
     def renumber(self, former: Views) -> None:
         """Control only. Other views are in force from now on; ``former`` were before."""
         self._since = self.totals(former), self._read()
-
-
-class SlotDigests:
-    """The `processor.context.RouteDigests`, which the slots keep with every change. Control only."""
-
-    def __init__(self, slots: RouteSlots) -> None:
-        self._slots = slots
-
-    def buckets(self) -> bytes:
-        return bucket_digests(self._slots)
-
-    def topics(self, bucket: int) -> dict[str, int]:
-        return topics_of_bucket(self._slots, bucket)
-
-    def topic(self, topic: str) -> int | None:
-        """The digest of a topic; None if no broker has queues of it."""
-        return topic_digest(self._slots, topic)
-
-    def __len__(self) -> int:
-        return topic_count(self._slots)
 
 
 class LookupSwitch:

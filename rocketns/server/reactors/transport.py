@@ -30,12 +30,6 @@ from rocketns.server.tls.contexts import TlsContexts
 
 log = logging.getLogger("rocketns.reactors")
 
-TOO_MUCH_UNFINISHED = "over the limit for unfinished frames (incomingBytesMax), and this connection is the first to go"
-TOO_MUCH_UNSENT = "over the limit for unsent answers (outgoingBytesTotalMax), and this connection is the first to go"
-STALLED_FRAME = "too little of its unfinished frame came (progressSeconds)"
-STALLED_ANSWERS = "too little of its unsent answers was taken (progressSeconds)"
-UNTRUSTED = "a PROXY header from an address that is not in rocketns.trustedProxies"
-STALLED_HANDSHAKE = "its TLS handshake, or its PROXY header, did not end within 10 s"
 # Answers are joined and sent at the end of a turn, or as soon as there are so many bytes.
 JOINED_BYTES_MAX = 64 * 1024
 
@@ -47,17 +41,26 @@ ENDINGS: dict[int, tuple[Cause, str]] = {
     Ending.MALFORMED_FRAME: (Cause.CHANNEL_CLOSE, "malformed frame"),
     Ending.ENDED: (Cause.CHANNEL_CLOSE, ""),
     Ending.TOO_MUCH_UNSENT: (Cause.CHANNEL_CLOSE, "too many unsent bytes"),
-    Ending.TOO_MUCH_UNFINISHED: (Cause.CHANNEL_CLOSE, TOO_MUCH_UNFINISHED),
-    Ending.TOO_MUCH_UNSENT_IN_ALL: (Cause.CHANNEL_CLOSE, TOO_MUCH_UNSENT),
-    Ending.STALLED_FRAME: (Cause.CHANNEL_CLOSE, STALLED_FRAME),
-    Ending.STALLED_ANSWERS: (Cause.CHANNEL_CLOSE, STALLED_ANSWERS),
+    Ending.TOO_MUCH_UNFINISHED: (
+        Cause.CHANNEL_CLOSE,
+        "over the limit for unfinished frames (incomingBytesMax), and this connection is the first to go",
+    ),
+    Ending.TOO_MUCH_UNSENT_IN_ALL: (
+        Cause.CHANNEL_CLOSE,
+        "over the limit for unsent answers (outgoingBytesTotalMax), and this connection is the first to go",
+    ),
+    Ending.STALLED_FRAME: (Cause.CHANNEL_CLOSE, "too little of its unfinished frame came (progressSeconds)"),
+    Ending.STALLED_ANSWERS: (Cause.CHANNEL_CLOSE, "too little of its unsent answers was taken (progressSeconds)"),
     Ending.STRANGER: (Cause.CHANNEL_CLOSE, "no network of the access policy has its address"),
     Ending.TLS_FAILED: (Cause.CHANNEL_CLOSE, "TLS failed"),
     Ending.TLS_DISABLED: (Cause.CHANNEL_CLOSE, "it wants TLS, and tls.server.mode is disabled"),
     Ending.NOT_TLS: (Cause.CHANNEL_CLOSE, "it does not use TLS, and tls.server.mode is enforcing"),
     Ending.NO_CERTIFICATE: (Cause.CHANNEL_CLOSE, "it wants TLS, and there is no usable certificate"),
-    Ending.STALLED_HANDSHAKE: (Cause.CHANNEL_CLOSE, STALLED_HANDSHAKE),
-    Ending.UNTRUSTED_PROXY: (Cause.CHANNEL_CLOSE, UNTRUSTED),
+    Ending.STALLED_HANDSHAKE: (Cause.CHANNEL_CLOSE, "its TLS handshake, or its PROXY header, did not end within 10 s"),
+    Ending.UNTRUSTED_PROXY: (
+        Cause.CHANNEL_CLOSE,
+        "a PROXY header from an address that is not in rocketns.trustedProxies",
+    ),
     Ending.WRONG_PROXY_HEADER: (Cause.CHANNEL_CLOSE, "a wrong PROXY header"),
 }
 

@@ -1,7 +1,7 @@
 """The listed differences of docs/differences.md, by their ids: how one pair of answers shows each of them.
 
-Most need no more than what was asked and answered. Others cannot be seen in one pair, because only what happened
-before tells them from a fault: of those the table has the reason, and such pairs count as different.
+Most need no more than what was asked and answered. Others no pair shows: they are in a file, show when a process
+starts or stops, or need what happened before, as docs/shadow.md says. Such pairs count as different.
 """
 
 from __future__ import annotations
@@ -32,10 +32,6 @@ _MEMBERS = re.compile(rb'"(?:callbackList|processTimer)"')
 _GROUPS, _CLUSTERS, _ADDRS, _CLUSTER = '"brokerAddrTable"', '"clusterAddrTable"', '"brokerAddrs"', '"cluster"'
 _MAPPINGS = '"topicQueueMappingByBroker"'
 _NULL, _EMPTY = "null", '""'
-_NOT_SEEN = "one pair does not show it: it needs what the brokers did before"
-_AT_A_START = "it shows when a process starts or stops, and not in an answer"
-_IN_A_FILE = "it shows in a file, and not in an answer"
-_NO_JOURNAL = "it shows after a restart with a journal, while brokers register again: such pairs do not count"
 
 
 @dataclass(frozen=True)
@@ -199,7 +195,7 @@ def _route(route: dict[str, Any]) -> str:
 
 
 # In this order: a reason that names itself comes before one that is told by the circumstances.
-LISTED: dict[str, Shows | str] = {
+SEEN: dict[str, Shows] = {
     "long-names": _names("rocketns.nameBytesMax"),
     "full-tables": _names("rocketns.routesMax", "rocketns.brokerRoutesMax", "rocketns.brokersMax"),
     "kv-limits": _names("rocketns.kvValueBytesMax", "rocketns.kvBytesMax"),
@@ -218,26 +214,7 @@ LISTED: dict[str, Shows | str] = {
     "registration-without-address": _leftover("address"),
     "entries-without-end": _leftover("group"),
     "mappings-without-end": _more_mappings,
-    "order-of-lists": "such answers count as equal but for order",
-    "null-in-a-batch": _NOT_SEEN,
-    "stale-close": _NOT_SEEN,
-    "full-queue-on-close": _NOT_SEEN,
-    "timeout-that-overflows": _NOT_SEEN,
-    "topic-without-name": _NOT_SEEN,
-    "null-mappings": _NOT_SEEN,
-    "first-broker": _NOT_SEEN,
-    "announced-elsewhere": "notifications are no answers, and the shadow sends none",
-    "escaped-file": _IN_A_FILE,
-    "settings-that-stay-unwritten": _IN_A_FILE,
-    "rocketmq-home": _AT_A_START,
-    "exit-status": _AT_A_START,
-    "controller": _AT_A_START,
-    "kv-null-key": _AT_A_START,
-    "restored-routes": _NO_JOURNAL,
-    "restored-master": _NO_JOURNAL,
-    "restored-version": _NO_JOURNAL,
 }
-SEEN = {name: shows for name, shows in LISTED.items() if not isinstance(shows, str)}
 
 
 def listed(pair: Pair, request: ReadRequest) -> str:

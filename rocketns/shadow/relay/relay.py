@@ -15,9 +15,8 @@ from rocketns.errors import MalformedFrame
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.proxy import DETECTION_BYTES, is_proxied, parse
 from rocketns.server.tls.connection import HANDSHAKE_MAGIC_CODE
-from rocketns.shadow.relay.client import PlainClient
+from rocketns.shadow.relay.ends import Leg, PlainClient
 from rocketns.shadow.relay.frames import Account, Budget, Cutter, Frame
-from rocketns.shadow.relay.leg import Leg
 from rocketns.shadow.relay.pairing import Judge, OpenRequests, Pairing, RelayCounts
 
 log = logging.getLogger("rocketns.shadow")
@@ -73,7 +72,6 @@ class Relay:
         self._proxy_protocol, self._upstream_tls = proxy_protocol, upstream_tls
         self._opening: set[asyncio.Task[None]] = set()
         self._said_unread = False
-        self._taken_skipped = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -168,11 +166,6 @@ class Relay:
         elif was and not trouble:
             log.info("the upstream %s takes connections", self.upstream)
 
-    def take_skipped(self) -> int:
-        """Pairs that were not compared, since the last call."""
-        before, self._taken_skipped = self._taken_skipped, self.counts.skipped
-        return self.counts.skipped - before
-
     def say_unread(self) -> None:
         """A client speaks TLS, and there are no keys."""
         if not self._said_unread:
@@ -257,14 +250,10 @@ class Session:
             self._has_registered |= head.code == RequestCode.REGISTER_BROKER
             counts.oneway += head.is_oneway
         has_answer = head is None or not (head.is_answer or head.is_oneway)
-        has_both = self.up is not None and self.own is not None
-        if not (has_answer and has_both and self._is_open(frame)):
+        may_pair = has_answer and self.up is not None and self.own is not None
+        if not (may_pair and head is not None and frame.data is not None and self.requests.add(head, frame.data)):
             counts.skipped += has_answer
             self.account.release(len(frame.data or b""))
-
-    def _is_open(self, frame: Frame) -> bool:
-        """Whether there was room for the request, whose answers are compared."""
-        return frame.head is not None and frame.data is not None and self.requests.add(frame.head, frame.data)
 
     def client_ended(self) -> None:
         """The client sends nothing more. It may still read."""

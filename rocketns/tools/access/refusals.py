@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import ip_network
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from rocketns.access.classes import Access, AccessRequest, access_request
 from rocketns.access.decision import RefusalReason
 from rocketns.access.principal import Network
 from rocketns.access.refusals import OTHERS
 from rocketns.access.shown import TEXT_BYTES_MAX
-from rocketns.addresses import Address, literal, split
+from rocketns.addresses import literal, split
 from rocketns.errors import RocketnsError
 from rocketns.journal import encoding
 from rocketns.journal.lines import Record, record_of, typed
@@ -140,15 +140,20 @@ class Sender:
     is_admin: bool
 
 
+Text = tuple[str, Any]  # ("broker", its name), ("address", which it announces), ("namespace", of the KV table)
+
+
 @dataclass(frozen=True, slots=True)
 class Needs:
     """What a principal must be allowed. ``names_a_host``: a broker announced no IP address."""
 
     classes: frozenset[Access]
-    brokers: frozenset[str]
-    addresses: frozenset[Address]
     names_a_host: bool
-    namespaces: frozenset[str]
+    texts: frozenset[Text]
+
+    def of(self, kind: str) -> list[Any]:
+        """The texts of one kind."""
+        return [text for one, text in self.texts if one == kind]
 
 
 @dataclass(slots=True)
@@ -163,19 +168,12 @@ class Seen:
     codes: Counter[int] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     classes: set[Access] = field(default_factory=set)
-    brokers: set[str] = field(default_factory=set)
-    addresses: set[Address] = field(default_factory=set)
     names_a_host: bool = False
-    namespaces: set[str] = field(default_factory=set)
+    texts: set[Text] = field(default_factory=set)
     taken: set[str] = field(default_factory=set)
 
-    @property
-    def texts(self) -> int:
-        return len(self.brokers) + len(self.addresses) + len(self.namespaces)
-
     def needs(self) -> Needs:
-        return Needs(frozenset(self.classes), frozenset(self.brokers), frozenset(self.addresses), self.names_a_host,
-                     frozenset(self.namespaces))  # fmt: skip
+        return Needs(frozenset(self.classes), self.names_a_host, frozenset(self.texts))
 
 
 class Sightings:
@@ -202,7 +200,8 @@ class Sightings:
         """Why it is left out; None if it is not."""
         code, key, host = record.get("code") or 0, record.get("access_key") or None, record.get("from_host") or ""
         access = request_of(code).access
-        asked = access_request(RemotingCommand(code, V5_5_0, 0, 0, _fields(record), None), access)
+        fields = {one.get("k", ""): one.get("v", "") for one in record.get("fields") or [] if one is not None}
+        asked = access_request(RemotingCommand(code, V5_5_0, 0, 0, fields, None), access)
         why = _why_left(asked, key, host, record)
         network = _network(host)
         if why is not None or network is None:
@@ -216,17 +215,18 @@ class Sightings:
         return self._note(seen, asked, record, number)
 
     def _note(self, seen: Seen, asked: AccessRequest, record: Record, number: int) -> Left | None:
-        new = _new_texts(seen, asked)
-        if seen.texts + new > TEXTS_OF_SENDER_MAX or self._texts + new > TEXTS_MAX:
+        texts: set[Text] = {("broker", name) for name in _brokers(asked)}
+        texts |= set() if asked.namespace is None else {("namespace", asked.namespace)}
+        address = None if asked.address is None else literal(split(asked.address)[0])
+        texts |= set() if address is None else {("address", address)}
+        new = len(texts - seen.texts)
+        if len(seen.texts) + new > TEXTS_OF_SENDER_MAX or self._texts + new > TEXTS_MAX:
             return Left.TEXTS
         self._texts += new
-        seen.brokers.update(_brokers(asked))
+        seen.texts |= texts
+        seen.names_a_host |= asked.address is not None and address is None
         if record.get("reason") == RefusalReason.TAKEOVER:
             seen.taken.update(_brokers(asked))
-        if asked.address is not None:
-            _note_address(seen, asked.address)
-        if asked.namespace is not None:
-            seen.namespaces.add(asked.namespace)
         seen.classes.add(asked.access)
         seen.codes[asked.code] += number
         seen.reasons[str(record.get("reason"))] += number
@@ -249,10 +249,6 @@ def _network(host: str) -> Network | None:
         return ip_network(host if address is None else address)
     except ValueError:
         return None
-
-
-def _fields(record: Record) -> dict[str, str | None]:
-    return {one.get("k", ""): one.get("v", "") for one in record.get("fields") or [] if one is not None}
 
 
 def _brokers(asked: AccessRequest) -> list[str]:
@@ -279,23 +275,3 @@ def _why_left(asked: AccessRequest, key: str | None, host: str, record: Record) 
 def _is_text(text: str) -> bool:
     """Whether TOML has it as a name: it has no lone surrogates."""
     return text != "" and not any("\ud800" <= one <= "\udfff" for one in text)
-
-
-def _announced(text: str) -> Address | None:
-    """The IP address that a broker announces as ``host:port``."""
-    return literal(split(text)[0])
-
-
-def _note_address(seen: Seen, text: str) -> None:
-    address = _announced(text)
-    if address is None:
-        seen.names_a_host = True
-    else:
-        seen.addresses.add(address)
-
-
-def _new_texts(seen: Seen, asked: AccessRequest) -> int:
-    address = None if asked.address is None else _announced(asked.address)
-    new = len(set(_brokers(asked)) - seen.brokers)
-    new += address is not None and address not in seen.addresses
-    return new + (asked.namespace is not None and asked.namespace not in seen.namespaces)

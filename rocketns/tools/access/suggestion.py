@@ -182,12 +182,12 @@ def _items(one: Suggested) -> dict[str, Any]:
         items["keys"] = [one.key]
     items["may"] = [access.value for access in RIGHTS if access in one.needs.classes]
     if Access.BROKER in one.needs.classes:
-        items["broker_names"] = _exact(one.needs.brokers)
+        items["broker_names"] = _exact(one.needs.of("broker"))
         if not one.needs.names_a_host:
-            ordered = sorted(one.needs.addresses, key=lambda address: (address.version, int(address)))
+            ordered = sorted(one.needs.of("address"), key=lambda address: (address.version, int(address)))
             items["addresses"] = [*map(str, ordered)]
     if not one.needs.classes.isdisjoint({Access.READ, Access.BROKER, Access.ADMIN}):
-        items["kv_namespaces"] = _exact(one.needs.namespaces)
+        items["kv_namespaces"] = _exact(one.needs.of("namespace"))
     return items
 
 

@@ -13,8 +13,8 @@ from rocketns.pipeline.batch.tables import AT_ONCE, together
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.schema import ReadFile
 from rocketns.pipeline.contract.times import exact_text
-from rocketns.pipeline.storage.events.manifest import Day, Range
 
 S = 1_000_000
 VISIBLE, WAITING = SILENT_AFTER_US, SILENT_AFTER_US + ROTATE_US
@@ -46,15 +46,18 @@ def row(**values: object) -> dict[str, object]:
     return {"ns": "n1", "last": 100 * S, "stopped": None, "rotate_s": 60} | values
 
 
-def offset(method: str, us: int = 0, reference: str = "n9") -> dict[str, object]:
-    return {"ns": "n1", "offset": us, "method": method, "reference": reference}
+def offset(us: int = 0, uncertainty: int | None = 0) -> dict[str, object]:
+    return {"ns": "n1", "offset": us, "uncertainty": uncertainty}
 
 
 def test_the_lag_depends_on_the_rotation_and_on_open_files() -> None:
-    assert reach_of(row(), offset("versions"), is_open=False).lag == SILENT_AFTER_US + 60 * S
-    assert reach_of(row(rotate_s=None), offset("versions"), is_open=False).lag == SILENT_AFTER_US + ROTATE_US
-    assert reach_of(row(), offset("versions"), is_open=True).lag == SILENT_AFTER_US
-    assert reach_of(row(), offset("versions", 7 * S), is_open=True).last == 93 * S
+    assert reach_of(row(), offset(), is_open=False).lag == SILENT_AFTER_US + 60 * S
+    assert reach_of(row(rotate_s=None), offset(), is_open=False).lag == SILENT_AFTER_US + ROTATE_US
+    assert reach_of(row(), offset(), is_open=True).lag == SILENT_AFTER_US
+    assert reach_of(row(), offset(7 * S), is_open=True).last == 93 * S
+    assert [reach_of(row(), known, is_open=True).doubt for known in (offset(0, 5), offset(0, None), None)] == [
+        5, CLOCK_DOUBT_US, CLOCK_DOUBT_US
+    ]  # fmt: skip
 
 
 def test_the_observation_is_what_was_asked_for_as_far_as_the_journals_reach() -> None:
@@ -76,14 +79,17 @@ def test_a_time_that_the_journals_do_not_have_is_refused(t0: int, t1: int | None
         observed(t0 * S, t1 and t1 * S, 10 * S, 90 * S)
 
 
+def file(ns: str, day: int) -> ReadFile:
+    return ReadFile(f"2026-11-{day:02}", ns, f"1-{day:06}", 0, 1, 2)
+
+
 @pytest.mark.parametrize(
     ("last", "days", "begin"),
     [(20, 10, "2026-11-11"), (20, 1, "2026-11-20"), (20, 19, "2026-11-02"), (20, 20, None), (20, 36_500, None)],
 )
 def test_the_last_days_begin_at_a_midnight_and_the_day_before_is_read(last: int, days: int, begin: str | None) -> None:
     """A journal from the first of November on: its first day alone can't be observed from its beginning."""
-    told = [Range(1, 1, 9)]
-    stored = {f"2026-11-{day:02}": Day("", {"n1": told, "n2": told}) for day in range(1, last + 1)}
+    stored = [file(ns, day) for ns in ("n1", "n2") for day in range(1, last + 1)]
     found = last_days(stored, days)
     assert (found and exact_text(found.t0)) == (begin and f"{begin}T00:00:00.000Z")
     assert found is None or found.since < str(begin)
@@ -91,10 +97,7 @@ def test_the_last_days_begin_at_a_midnight_and_the_day_before_is_read(last: int,
 
 def test_neither_one_that_fell_silent_nor_one_that_is_ahead_moves_the_last_day() -> None:
     days = {"n1": 10, "n2": 20, "n3": 28}
-    stored = {
-        f"2026-11-{day:02}": Day("", {ns: [Range(1, day, day)] for ns, last in days.items() if day <= last})
-        for day in range(1, 29)
-    }
+    stored = [file(ns, day) for ns, last in days.items() for day in range(1, last + 1)]
     found = last_days(stored, 1)
     assert found is not None
     assert exact_text(found.t0) == "2026-11-20T00:00:00.000Z"

@@ -16,7 +16,7 @@ from rocketns.pipeline.batch.reporting import SUMMARY_KEYS, counted
 from rocketns.pipeline.contract.catalogue import BY_NAME, LISTED
 from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind
-from rocketns.pipeline.storage.paths import folder_at
+from rocketns.pipeline.storage.folders import folder_at
 from rocketns.pipeline.storage.results import CSV, Results
 from tests.pipeline.batch.runs import Whole
 from tests.pipeline.journals import SECOND, Journals, Record, worked_example

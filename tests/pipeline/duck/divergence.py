@@ -55,8 +55,7 @@ WINDOWS = """
     ),
     shows as (
         select topic, broker, t1, t2, shown.ns, if(shown.present, {'r': shown.r, 'w': shown.w, 'p': shown.p}, null)
-            as value, case method when 'heartbeats' then 600000000
-                when 'observed' then coalesce(uncertainty, 600000000) else coalesce(uncertainty, 3600000000) end as off,
+            as value, coalesce(uncertainty, 600000000) as off,
             coalesce(method = 'observed', false) as watched
         from (select topic, broker, t1, t2, unnest(values) as shown from found) left join clock_offsets c
             on c.ns = shown.ns

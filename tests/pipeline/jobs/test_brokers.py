@@ -165,7 +165,7 @@ def test_each_kind_of_departure(spark: SparkSession) -> None:
     events += [{"ns": ns, "ev": "stall", "ts": ended * SECOND, "ms": 60_000}
                for ns, ended in (("s1", 100), ("s2", 70), ("s3", 100))]  # fmt: skip
     exact = [{"ns": ns, "method": "versions", "uncertainty": 0} for ns in ("n1", "n2", "s1", "s2", "s3")]
-    clocks = [*exact, {"ns": "off", "method": "heartbeats", "uncertainty": 30 * SECOND}]
+    clocks = [*exact, {"ns": "off", "method": "none", "uncertainty": None}]
     found = departures(
         frame(spark, BROKER_INTERVALS, intervals), frame(spark, EVENTS, events), Observation(0, 10_000 * SECOND),
         clock_days=frame(spark, CLOCK_DAYS, [{"day": "1970-01-01", **clock} for clock in clocks]),

@@ -1,8 +1,4 @@
-"""By how much clocks differ, told by heartbeats, data versions and looks; and times after the correction.
-
-What each kind of journal means is shown by the plain reader, which `explain` uses. The jobs of a run are then held to
-the plain reader, on all these journals at once: each is a day of the same name servers.
-"""
+"""By how much clocks differ, told by data versions and by the word of the operator; and times after the correction."""
 
 from __future__ import annotations
 
@@ -13,27 +9,15 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.clocks.bounds import bounded_days
-from rocketns.pipeline.clocks.days import Clocks, chained
-from rocketns.pipeline.clocks.estimates import estimates
+from rocketns.pipeline.clocks import Clock, Day, Server, bounded, clock_rows, contradicts
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.jobs.clocks import clock_days, corrected
 from tests.pipeline.frames import cut, rows
-from tests.pipeline.journals import (
-    DAY_START,
-    SECOND,
-    Broker,
-    Journal,
-    Journals,
-    events_frame,
-    random_journals,
-    told_of,
-    topic,
-)
+from tests.pipeline.journals import DAY_START, SECOND, Broker, Journal, Journals, events_frame, topic
 
+S = SECOND
 # Far from midnight, so that all clocks have the same day.
 NOON = DAY_START + 12 * 3600 * SECOND
-DAY_US = 86_400 * SECOND
 BROKERS = [Broker(f"broker-{name}", f"10.0.0.{number}:10911") for number, name in enumerate("abc", 1)]
 
 
@@ -50,8 +34,7 @@ def fleet(
                 if silent_at_n1 and ns == "n1" and beat > 4:
                     continue
                 ts = sent + int(offsets_s[ns] * SECOND) + chance.randrange(20) * 1000
-                version = min(versions, beat // 3)
-                journal.register(ts, broker, [topic("T", r=4 + (beat // 5))], version)
+                journal.register(ts, broker, [topic("T", r=4 + (beat // 5))], min(versions, beat // 3))
     return {ns: journal.records for ns, journal in journals.items()}
 
 
@@ -66,138 +49,123 @@ def late_versions() -> Journals:
     return {ns: journal.records for ns, journal in journals.items()}
 
 
-def watched(offset_s: float, look_s: int, registrations: int, servers: int = 1, *, alone: bool = False) -> Journals:
-    """A name server with a journal of its own, and others whose registrations an observer saw, each at one of its
-    looks."""
-    journals = {} if alone else {"n1": Journal(NOON, "n1")}
-    watching = {f"w{n}": [{"boot": NOON // 1000, "seq": 1, "ts": NOON, "ev": "start", "ns": f"w{n}", "observed": True}]
-                for n in range(servers)}  # fmt: skip
-    chance = random.Random(3)
-    for number in range(registrations):
-        broker, sent = Broker(f"broker-{number}", f"10.0.0.{number}:10911"), NOON + (10 + 40 * number) * SECOND
-        if not alone:
-            journals["n1"].register(sent, broker)
-        for ns, records in watching.items():
-            seen = sent + int(offset_s * SECOND) + chance.randrange(look_s * SECOND)
-            named = {"cluster": "c", "broker": broker.name, "addr": broker.addr, "bid": 0}
-            records.append({"boot": NOON // 1000, "seq": len(records) + 1, "ts": seen, "ev": "reg",
-                            "since": seen - look_s * SECOND, "ns": ns, **named})  # fmt: skip
-    return {**{ns: journal.records for ns, journal in journals.items()}, **watching}
-
-
-def topics_made(offset_s: float, servers: int, apart_s: Sequence[float] = (0, 0, 0)) -> Journals:
-    """Brokers that all know already get new topics, each a second after the other. The observer sees them 2 s later at
-    one of its looks, each so much later as is said."""
-    journals = watched(offset_s, 5, 0, servers) | fleet({"n1": 0}, versions=0)
-    for number, late in enumerate(apart_s):
-        broker, sent = f"broker-{number}", NOON + 1000 * SECOND + number * SECOND
-        records = journals["n1"]
-        records.append({"boot": NOON // 1000, "seq": len(records) + 1, "ts": sent, "ev": "tput", "ns": "n1",
-                        "broker": broker, "cause": "heartbeat", "topics": [topic("T")]})  # fmt: skip
-        for server in range(servers):
-            records = journals[f"w{server}"]
-            ts = sent + int((offset_s + 2 + late) * SECOND)
-            records.append({"boot": NOON // 1000, "seq": len(records) + 1, "ts": ts, "since": ts - 5 * SECOND,
-                            "ev": "tput", "ns": f"w{server}", "broker": broker, "cause": "observed",
-                            "topics": [topic("T")]})  # fmt: skip
+def watched(alone: bool) -> Journals:
+    """A name server with a journal of its own, and two whose registrations an observer saw."""
+    journals = {} if alone else fleet({"n1": 0}, versions=9)
+    for ns in ("w0", "w1"):
+        named = {"cluster": "c", "broker": "b", "addr": "10.0.0.1:10911", "bid": 0, "ns": ns, "boot": NOON // 1000}
+        journals[ns] = [named | {"seq": seq, "ts": NOON + seq * SECOND, "since": NOON, "ev": "reg"} for seq in (1, 2)]
     return journals
 
 
-Clock = tuple[float, str, str, float | None]  # offset in s, method, reference, uncertainty in s
-N1: Clock = (0, "reference", "n1", 0)
+Told = tuple[float, str, str | None, float | None]  # offset in s, method, reference, uncertainty in s
+N1: Told = (0, "reference", "n1", 0)
 # name → the journals, and the clocks of some of its name servers
-CASES: dict[str, tuple[Callable[[], Journals], dict[str, Clock]]] = {
+CASES: dict[str, tuple[Callable[[], Journals], dict[str, Told]]] = {
     "versions tell any offset": (
         lambda: fleet({"n1": 0, "n2": 47.3, "n3": -610}, versions=9),
         {"n1": N1, "n2": (47.3, "versions", "n1", 0.02), "n3": (-610, "versions", "n1", 0.02)},
     ),
-    "an offset of a whole period cannot be told from none by heartbeats": (
-        lambda: fleet({"n1": 0, "n2": 30}, versions=0), {"n2": (0, "heartbeats", "n1", 30)},
-    ),
+    "heartbeats alone tell nothing": (lambda: fleet({"n1": 0, "n2": 3}, versions=0), {"n2": (0, "none", "n1", None)}),
     "two versions are too few": (
-        lambda: fleet({"n1": 0, "n2": 3.2}, versions=1, brokers=BROKERS[:2]), {"n2": (3.2, "heartbeats", "n1", 30)},
+        lambda: fleet({"n1": 0, "n2": 3.2}, versions=1, brokers=BROKERS[:2]), {"n2": (0, "none", "n1", None)},
     ),
-    "a version after a long silence tells nothing": (late_versions, {"n2": (0, "heartbeats", "n1", 30)}),
+    "a version after a long silence tells nothing": (late_versions, {"n2": (0, "none", "n1", None)}),
     "the reference is who heard the most": (
         lambda: fleet({"n1": 5, "n2": 0}, versions=9, silent_at_n1=True), {"n1": (5, "versions", "n2", 0.01)},
     ),
-    "registrations tell the offset of an observer to the time between two looks": (
-        lambda: watched(600, 5, 8, servers=2),
-        {"n1": N1, "w0": (600, "observed", "n1", 1.07), "w1": (600, "observed", "n1", 1.07)},
-    ),
-    "new topics tell the offset of an observer where no broker comes": (
-        lambda: topics_made(60, servers=2), dict.fromkeys(("w0", "w1"), (59.5, "observed", "n1", 3.5)),
-    ),
-    "a topic that came late does not move the offset of an observer": (
-        lambda: topics_made(60, servers=1, apart_s=(0, 0, 300, -1)), {"w0": (59, "observed", "n1", 3)},
-    ),
-    "two registrations are too few for an observer": (
-        lambda: watched(600, 5, 2), {"w0": (0, "observed", "n1", None)},
-    ),
-    "random journals have nothing in common": (
-        lambda: random_journals(3, watched=0), {"n1": N1, "n2": (0, "none", "n1", None)},
-    ),
-}  # fmt: skip
-# The same with a word of the operator that clocks are within a second.
-GIVEN: dict[str, tuple[Callable[[], Journals], dict[str, Clock]]] = {
-    "it bounds the clock of an observer": (lambda: watched(0, 5, 2), {"w0": (0, "observed", "n1", 1)}),
-    "it tells which period the offset of heartbeats has": (
-        lambda: fleet({"n1": 0, "n2": 0.5, "n3": -2.5}, versions=0),
-        {"n2": (0.5, "given", "n1", 1), "n3": (-2.5, "heartbeats", "n1", 30)},
+    "nothing shows the clock of an observer": (lambda: watched(False), {"w0": (0, "observed", "n1", None)}),
+    "where all were watched the observer's clock is the only one": (
+        lambda: watched(True), dict.fromkeys(("w0", "w1"), (0, "observed", None, 0)),
     ),
 }  # fmt: skip
 
 
-def days_of(journals: Journals, within: int | None = None) -> list[tuple[Any, ...]]:
-    """CLOCK_DAYS by the plain reader. ``within``: --clocks, us."""
-    told = told_of(journals, "T")
-    days = bounded_days(chained(estimates(told.days, told.shown(), told.heard), Clocks()).days, within)
-    return sorted((tuple(day) for day in days), key=repr)
-
-
-def clocks_of(journals: Journals, within: int | None = None) -> dict[str, Clock]:
-    return {
-        row[1]: (round(row[2] / SECOND, 1), row[5], row[6], row[7] and round(row[7] / SECOND, 2))
-        for row in days_of(journals, within)
+@pytest.mark.parametrize("case", CASES)
+def test_the_clocks_of_a_journal_and_its_times_by_them(spark: SparkSession, case: str) -> None:
+    journals, expected = CASES[case]
+    events = cut(events_frame(spark, journals()))
+    days = cut(clock_days(events))
+    found = {
+        row[1]: (round(row[2] / SECOND, 1), row[5], row[6], row[7] and round(row[7] / SECOND, 2)) for row in rows(days)
     }
-
-
-@pytest.mark.parametrize("case", [*CASES, *GIVEN])
-def test_the_clocks_of_a_journal(case: str) -> None:
-    """The word of the operator counts where records tell less."""
-    journals, expected = (CASES | GIVEN)[case]
-    assert clocks_of(journals(), SECOND if case in GIVEN else None).items() >= expected.items()
-
-
-def test_where_all_were_watched_the_clock_of_the_observer_is_the_only_one() -> None:
-    assert set(clocks_of(watched(3, 5, 8, servers=2, alone=True)).values()) == {(0, "observed", None, 0)}
-
-
-def test_the_jobs_find_the_clocks_of_the_plain_reader_and_correct_times_by_them(spark: SparkSession) -> None:
-    together: Journals = {}
-    for day, (journals, _) in enumerate([*CASES.values(), *GIVEN.values()]):
-        for ns, records in moved(journals(), day).items():
-            together.setdefault(ns, []).extend(records)
-    events = cut(events_frame(spark, together))
-    for within in (SECOND, None):
-        days = clock_days(events, within, cut)
-        assert rows(days) == days_of(together, within)
-
-    shifted = cut(corrected(events, days))
+    assert found.items() >= expected.items()
+    shifted = corrected(events, days)
     assert shifted.schema.simpleString() == EVENTS.simpleString()
-    starts = rows(shifted.where("ev = 'start' and dt = '2026-01-01'").select("ns", "ts"))
-    assert [(ns, round((ts - NOON) / SECOND, 1)) for ns, ts in starts] == [("n1", 0), ("n2", 0), ("n3", 0)]
-    assert rows(shifted.where("ns = 'w0'").selectExpr("max(ts - since)")) == [(5 * SECOND,)]
+    for ns, ts in rows(shifted.where("seq = 1").select("ns", "ts")):
+        assert abs(ts - journals()[ns][0]["ts"] + found[ns][0] * SECOND) < SECOND // 10
 
 
-def moved(journals: Journals, day: int) -> Journals:
-    """The same so many days later."""
-    later = day * DAY_US
-    return {
-        ns: [
-            {**record, "boot": record["boot"] + later // 1000}
-            | {name: record[name] + later for name in ("ts", "since") if record.get(name) is not None}
-            for record in records
-        ]
-        for ns, records in journals.items()
-    }
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (Clock(), Clock(method="given", uncertainty=2)),
+        (Clock(method="observed"), Clock(method="observed", uncertainty=2)),
+        (Clock(7, method="versions", uncertainty=1), Clock(7, method="versions", uncertainty=1)),
+        (Clock(method="reference", uncertainty=0), Clock(method="reference", uncertainty=0)),
+    ],
+)
+def test_the_word_bounds_a_clock_that_nothing_measures(before: Clock, after: Clock) -> None:
+    assert bounded(before, 2) == after
+
+
+def test_a_clock_that_was_measured_to_be_off_by_more_contradicts_the_word() -> None:
+    assert contradicts("versions", -12 * S, 20_000, 2 * S)
+    assert not contradicts("versions", 2 * S, 20_000, 2 * S)
+    assert not contradicts("given", 0, 9 * S, 2 * S)
+
+
+def day(name: str, heard: dict[str, int], **ahead: Sequence[float]) -> Day:
+    """Of each clock how far it is ahead at its samples, s; the name server that heard the most is on time."""
+    reference = max(heard, key=lambda ns: heard[ns])
+    samples = [
+        {reference: number * 60 * S, ns: round((number * 60 + offset) * S)}
+        for ns, offsets in ahead.items()
+        for number, offset in enumerate(offsets, 100)
+    ]
+    return Day(name, {ns: Server(False, n) for ns, n in heard.items()}, samples)
+
+
+TWO, THREE = {"n1": 9, "n2": 1}, {"n1": 9, "n2": 1, "n3": 1}
+
+
+def of(days: list[Day], wanted: str, within: int | None = None) -> list[tuple[float, str]]:
+    return [(row[2] / S, row[5]) for row in clock_rows(days, within) if row[1] == wanted]
+
+
+def test_a_clock_that_was_set_has_another_offset_from_the_next_day_on() -> None:
+    days = [day("1", TWO, n2=(5, 5, 5)), day("2", TWO, n2=(60, 60, 60))]
+    assert of(days, "n2") == [(5, "versions"), (60, "versions")]
+    assert of(days, "n1") == [(0, "reference")] * 2
+
+
+def test_a_day_without_versions_has_the_offset_of_the_day_before() -> None:
+    assert of([day("1", TWO, n2=(47, 47, 47)), day("2", TWO)], "n2") == [(47, "versions")] * 2
+
+
+def test_versions_that_do_not_agree_tell_nothing() -> None:
+    assert of([day("1", TWO, n2=(5, 25, 65))], "n2") == [(0, "none")]
+    assert of([day("1", TWO, n2=(5, 5, 65))], "n2") == [(5, "versions")]
+
+
+def test_versions_of_several_days_count_together() -> None:
+    days = [day(name, TWO, n2=(47,)) for name in "123"]
+    assert of(days, "n2") == [(0, "none"), (0, "none"), (47, "versions")]
+    assert of(days, "n2", S) == [(0, "given"), (0, "given"), (47, "versions")]
+
+
+def test_the_reference_stays_where_another_name_server_heard_more() -> None:
+    """On day 2 the offsets are those against n2, on day 3 n1 is not heard at all."""
+    days = [
+        day("1", THREE, n2=(5, 5, 5), n3=(9, 9, 9)),
+        day("2", {"n1": 1, "n2": 9, "n3": 1}, n1=(-6, -6, -6), n3=(4, 4, 4)),
+        day("3", {"n2": 9, "n3": 1}, n3=(1, 1, 1)),
+    ]
+    assert of(days, "n1") == [(0, "reference")] * 3
+    assert of(days, "n2") == [(5, "versions"), (6, "versions"), (6, "versions")]
+    assert of(days, "n3") == [(9, "versions"), (10, "versions"), (7, "versions")]
+
+
+def test_nobody_is_known_where_no_broker_was_heard() -> None:
+    rows_: list[tuple[Any, ...]] = list(clock_rows([Day("1", {ns: Server(False, 0) for ns in ("n1", "n2")})]))
+    assert [(row[1], row[5], row[6]) for row in rows_] == [("n1", "none", None), ("n2", "none", None)]

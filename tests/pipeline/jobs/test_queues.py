@@ -17,8 +17,7 @@ from pyspark.sql.types import ArrayType, IntegerType
 from rocketns.pipeline.contract.frames import Observation, columns, frame_of
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, GROUP_MEMBERS, TOPIC_SEGMENTS
 from rocketns.pipeline.jobs.allocation import ASSIGNMENTS_MAX, STRATEGIES, model_outcome
-from rocketns.pipeline.jobs.imbalance import imbalance
-from rocketns.pipeline.jobs.impact import group_members, impact
+from rocketns.pipeline.jobs.impact import group_members, imbalance, impact
 from rocketns.pipeline.jobs.tallies import callers
 from tests.pipeline.frames import cut, frame, rows, seeds
 from tests.pipeline.journals import SECOND, Journal, events_frame

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.frames import Observation, frame_of
+from rocketns.pipeline.batch.observing import extent
+from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import (
-    CLOCK_DAYS,
-    FILES,
     QUALITY,
+    ReadFile,
 )
-from rocketns.pipeline.jobs import reach, state
+from rocketns.pipeline.jobs import state
 from rocketns.pipeline.jobs.quality import quality
 from rocketns.pipeline.jobs.reach import (
-    EXTENTS,
     REACHES,
-    extents,
     late_days,
     reaches,
     suspects,
     with_repaired_times,
 )
-from tests.pipeline.frames import cut, frame, rows
+from tests.pipeline.frames import cut, rows
 from tests.pipeline.journals import (
     DAY_START,
     SECOND,
@@ -52,11 +49,11 @@ def test_every_fault_is_told_with_its_place_and_size(spark: SparkSession) -> Non
     journals["silent"] = [r for r in journals["silent"] if r["ts"] <= 270 * SECOND]
     for ns in ("cut", "snapped"):
         journals[ns] = [r for r in journals[ns] if r["ts"] >= 300 * SECOND]
-    files = frame(spark, FILES, [
-        {"ns": "torn", "segment": "0-000001", "corrupt": 2, "first": 0, "last": 390 * SECOND},
-        {"ns": "torn", "segment": "0-000002", "corrupt": 0, "first": 390 * SECOND},
-        {"ns": "empty", "segment": "0-000002", "corrupt": 1},
-    ])  # fmt: skip
+    files = [
+        ReadFile("d", "torn", "0-000001", 2, 0, 390 * SECOND),
+        ReadFile("d", "torn", "0-000002", 0, 390 * SECOND, 390 * SECOND),
+        ReadFile("d", "empty", "0-000002", 1, None, None),
+    ]
     events, observation = cut(events_frame(spark, journals)), Observation(0, END * SECOND)
     found = quality(events, files, state.base(events, observation), observation)
     assert found.schema.simpleString() == QUALITY.simpleString()
@@ -108,7 +105,7 @@ def test_the_reach_is_that_of_the_last_settled_run(spark: SparkSession) -> None:
     assert last == {ns: expected for ns, (_, expected) in REACHED.items()}
 
 
-def test_the_extent_goes_by_boots_and_numbers_of_files_and_not_by_their_times(spark: SparkSession) -> None:
+def test_the_extent_goes_by_boots_and_numbers_of_files_and_not_by_their_times() -> None:
     boot = DAY * 1000
     told = [
         ("2026-01-01", "n1", f"{boot}-000001", DAY, DAY + 600, False),
@@ -119,24 +116,18 @@ def test_the_extent_goes_by_boots_and_numbers_of_files_and_not_by_their_times(sp
         ("2026-01-01", "begins-in-the-middle", f"{boot}-000007", DAY + 600, DAY + 1200, False),
         ("2026-01-03", "begins-in-the-middle", f"{boot}-000008", None, None, False),
     ]
-    files = frame_of(
-        spark,
-        [
-            (dt, ns, name, 1, 1, 0, *[t and t * SECOND for t in times], is_open)
-            for dt, ns, name, *times, is_open in told
-        ],
-        FILES,
-    )
-    found = extents(files)
-    assert found.schema.simpleString() == EXTENTS.simpleString()
-    assert [(ns, first // SECOND - DAY, days, is_open) for ns, first, _, days, is_open in rows(found)] == [
-        ("begins-in-the-middle", 600, ["2026-01-01"], False),
-        ("n1", 0, ["2026-01-02"], True),
-        ("stray-first", 0, ["2026-01-01"], False),
-    ]
-    clocks = frame_of(spark, [("2026-01-02", "n1", 60 * SECOND, 3, 0, "versions", "n2", 0)], CLOCK_DAYS)
-    assert late_days(files, clocks, (DAY + 86_490) * SECOND) == ["2026-01-02", "2036-01-01"]
-    assert late_days(files, clocks, (DAY + 86_491) * SECOND) == ["2036-01-01"]
+    files = [ReadFile(dt, ns, name, 0, *[t and t * SECOND for t in times], open=is_open)
+             for dt, ns, name, *times, is_open in told]  # fmt: skip
+    of_each = {ns: extent(one for one in files if one.ns == ns) for ns in sorted({one.ns for one in files})}
+    assert {ns: (one.first // SECOND - DAY, one.days, one.open) for ns, one in of_each.items()} == {
+        "begins-in-the-middle": (600, ("2026-01-01",), frozenset()),
+        "n1": (0, ("2026-01-02",), {"n1"}),
+        "stray-first": (0, ("2026-01-01",), frozenset()),
+    }
+    assert extent(files).last == (DAY + 10 * YEAR) * SECOND
+    offsets = {("2026-01-02", "n1"): 60 * SECOND}
+    assert late_days(files, offsets, (DAY + 86_490) * SECOND) == ["2026-01-02", "2036-01-01"]
+    assert late_days(files, offsets, (DAY + 86_491) * SECOND) == ["2036-01-01"]
 
 
 # name server → the times that it wrote, and those that its records have, in a journal that ends at 40 s
@@ -147,12 +138,7 @@ STRAYS: dict[str, tuple[list[float], list[int]]] = {
 }
 
 
-@pytest.mark.parametrize("stretch", [2, reach.STRETCH])
-def test_a_stray_record_has_the_time_of_the_one_before_or_of_the_first_right_one(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, stretch: int
-) -> None:
-    """Also where whole stretches of records, which tasks read apart, have no right time."""
-    monkeypatch.setattr(reach, "STRETCH", stretch)
+def test_a_stray_record_has_the_time_of_the_one_before_or_of_the_first_right_one(spark: SparkSession) -> None:
     begins = Journal(9_000_000 * SECOND, "begins")
     for second in (10, 20):
         begins.add(second * SECOND, "alive")

@@ -22,10 +22,10 @@ from rocketns.pipeline.contract.schema import (
     TOPIC_SEGMENTS,
     UNWRITABLE,
 )
-from rocketns.pipeline.jobs import holes, state
+from rocketns.pipeline.jobs import boots, state
 from rocketns.pipeline.jobs.divergence import key_windows, topic_segments
-from rocketns.pipeline.jobs.doubts import topic_doubts
 from rocketns.pipeline.jobs.incidents import incidents
+from rocketns.pipeline.jobs.quality import topic_doubts
 from rocketns.pipeline.jobs.tallies import callers
 from rocketns.pipeline.jobs.topics import system_topics
 from rocketns.pipeline.jobs.topics import topics as topics_of_all
@@ -34,11 +34,11 @@ from tests.pipeline.duck import divergence as duck_divergence
 from tests.pipeline.duck import state as duck_state
 from tests.pipeline.duck import topics as duck_topics
 from tests.pipeline.frames import cut, duck_events, duck_rows, frame, rows
-from tests.pipeline.journals import SECOND, Journals, events_frame, observed, random_journals, told_of
+from tests.pipeline.journals import SECOND, Journals, events_frame, observed, random_journals
 
 MIN_WINDOW = 10 * SECOND
 # How well the clock of a name server may be known.
-CLOCKS = [("reference", 0), ("versions", SECOND), ("versions", 20 * SECOND), ("heartbeats", 30 * SECOND),
+CLOCKS = [("reference", 0), ("versions", SECOND), ("versions", 20 * SECOND), ("given", 30 * SECOND),
           ("observed", 5 * SECOND), ("observed", None), ("none", None)]  # fmt: skip
 
 
@@ -70,9 +70,8 @@ def duck_of(journals: Journals, seen: Observation) -> duckdb.DuckDBPyConnection:
 
 
 def test_state_and_topics(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """40 fleets at once: name servers have nothing to do with each other here. `explain` finds the same holes and
-    snapshots."""
-    monkeypatch.setattr(holes, "STRETCH", 16)  # so that holes lie within stretches, between them and over several
+    """40 fleets at once: name servers have nothing to do with each other here."""
+    monkeypatch.setattr(boots, "STRETCH", 16)  # so that holes lie within stretches, between them and over several
     journals: Journals = {}
     for seed in range(40):
         fleet = random_journals(seed)
@@ -94,12 +93,6 @@ def test_state_and_topics(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) 
     assert rows(summed) == duck_rows(db, duck_topics.topics(db, *seen)) != []
     ends = {row[0] for row in rows(topics, "end_cause")}
     assert {"snapshot", "expired", "stop", "lost", "silent", "open", "observed", "unwatched"} <= ends
-
-    told = told_of(journals, "T").boots()
-    lost = {(one.ns, one.boot, hole.after, hole.until) for one in told for hole in one.holes}
-    assert lost == set(rows(base.holes.select("ns", "boot", "after", "until"))) != set()
-    whole = {(one.ns, one.boot, *snapshot) for one in told for snapshot in one.snapshots}
-    assert whole == set(rows(base.snapshots.select("ns", "boot", "snap", "end_seq", "end_ts"))) != set()
 
 
 # Fleets with every kind of window: certain, in doubt, of the shortest length, and with a name server that lists no

@@ -190,7 +190,7 @@ def brokers_in(block: Block) -> list[str]:
 
 
 CLOCK = differ("broker-z", 3_000, 3_029) | {"doubt": CLOCKS}
-NOTE = "The clock of n2 is known only up to a multiple of 30 s."
+NOTE = "Nothing shows how far the clock of n2 is off."
 
 
 @pytest.mark.parametrize(

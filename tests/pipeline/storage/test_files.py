@@ -12,11 +12,9 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import columns, frame_of
 from rocketns.pipeline.storage import results as storing
-from rocketns.pipeline.storage.files.folder import Folder
-from rocketns.pipeline.storage.files.hadoop import Hadoop
-from rocketns.pipeline.storage.paths import folder_at
+from rocketns.pipeline.storage.folders import Folder, Hadoop, folder_at
 from rocketns.pipeline.storage.results import Results
-from rocketns.pipeline.storage.statestore import StateStore
+from rocketns.pipeline.stream.statestore import StateStore
 
 # Elsewhere is played by Hadoop's file system of this machine, on the ways of HDFS and of an object store.
 ELSEWHERE = ("hdfs", "s3a")

@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.schema import EVENTS, FILES
-from rocketns.pipeline.storage.events.manifest import Manifest, State
-from rocketns.pipeline.storage.events.stored import delivered, open_texts, read_events, read_files, tail_of
-from rocketns.pipeline.storage.files.local import Local
-from rocketns.pipeline.storage.following import MISSING_LOOKS, Look, Place, look
+from rocketns.pipeline.contract.schema import EVENTS, ReadFile
+from rocketns.pipeline.storage.folders import Local, folder_at
 from rocketns.pipeline.storage.ingest import Ingested, ingest
-from rocketns.pipeline.storage.paths import folder_at
+from rocketns.pipeline.storage.manifest import Manifest, State
+from rocketns.pipeline.storage.stored import delivered, open_texts, read_events, read_files, tail_of
+from rocketns.pipeline.stream.reading import MISSING_LOOKS, Look, Place, look
 from tests.pipeline.duck import ingest as duck
 from tests.pipeline.frames import rows, seeds
 from tests.pipeline.journals import (
@@ -58,8 +57,7 @@ def test_lines_that_do_not_parse_are_counted_by_file_and_left_out(
     file_of(journal, "n2", "6-000001", good + empty + blank + good)
     ingest(spark, str(journal), out)
     files = read_files(spark, out)
-    assert files.schema.simpleString() == FILES.simpleString()
-    assert [(r[1], r[2], r[4], r[5]) for r in rows(files)] == [("n1", "5-000001", 4, 2), ("n2", "6-000001", 3, 1)]
+    assert [(one.ns, one.segment, one.corrupt) for one in files] == [("n1", "5-000001", 2), ("n2", "6-000001", 1)]
     assert [r[:2] for r in rows(read_events(spark, out).select("ns", "seq"))] == [
         ("n1", 2), ("n1", 4), ("n2", 2),
     ]  # fmt: skip
@@ -134,12 +132,10 @@ def test_an_open_file_is_read_up_to_its_last_whole_line(spark: SparkSession, tmp
     copy.write_text(text[:60], "utf-8")
     tail = tail_of(spark, open_texts(spark, [str(tmp_path), str(tmp_path / "copy")]))
     assert tail.events.schema.simpleString() == EVENTS.simpleString()
-    assert tail.files.schema.simpleString() == FILES.simpleString()
     found = rows(tail.events.select("ns", "dt", "boot", "seq", "ts", "ev", "bid", "topics"))
     same = ("hb", 3, [("T", 4, 4, 6, 0)])
     assert found == [("n1", "2026-01-01", 5, 2, 20, *same), ("n1", "2026-01-01", 5, 4, 40, *same)]
-    size = text.rindex("\n") + 1
-    assert rows(tail.files) == [("2026-01-01", "n1", "5-000002", size, 3, 1, 20, 40, True)]
+    assert tail.files == [ReadFile("2026-01-01", "n1", "5-000002", 1, 20, 40, open=True)]
 
 
 def test_a_file_that_is_delivered_twice_changes_nothing_and_is_counted(spark: SparkSession, tmp_path: Path) -> None:
@@ -148,14 +144,14 @@ def test_a_file_that_is_delivered_twice_changes_nothing_and_is_counted(spark: Sp
     with first.open("a", encoding="utf-8") as file:
         file.write("broken\n")
     ingest(spark, str(journal), out)
-    before = rows(read_events(spark, out)), rows(read_files(spark, out))
+    before = rows(read_events(spark, out)), read_files(spark, out)
     elsewhere = journal / "again" / "v=1" / "dt=2031-01-01" / first.parent.name / first.name
     elsewhere.parent.mkdir(parents=True)
     elsewhere.write_bytes(first.read_bytes())
     done = ingest(spark, str(journal), out)
     count = len(first.read_text("utf-8").splitlines()) - 1
     assert (done.files, done.copies, done.repeated) == (1, 1, count)
-    assert (rows(read_events(spark, out)), rows(read_files(spark, out))) == before
+    assert (rows(read_events(spark, out)), read_files(spark, out)) == before
     assert delivered(spark, out)[:2] == (1, count)
     assert ingest(spark, str(journal), out).files == 0
 

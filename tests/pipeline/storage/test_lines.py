@@ -10,68 +10,41 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.lines import records_of
 from rocketns.journal.record import COLUMNS
-from rocketns.pipeline.contract.schema import EVENTS, RECORD
-from rocketns.pipeline.storage.events.arrow import FILE_ROWS_MAX, rows_of
-from rocketns.pipeline.storage.events.lines import judged, parsed, records
+from rocketns.pipeline.contract.schema import EVENTS
+from rocketns.pipeline.storage.arrow import JUDGED_LINES, rows_of
+from rocketns.pipeline.storage.staging import judged, records
 from tests.pipeline.journals import Record, random_journals
 
 LINE = b'{"boot":5,"seq":1,"ts":7,"ev":"hb"}\n'
 GOOD = LINE.strip()
-READ = [name for name in RECORD.names if name != "ns"]
 # Damage that copying, cutting and other writers do, and what readers of JSON understand differently.
 PIECES = [
     b"\n", b"\r\n", b"{", b"}", b"}\n{", b"[", b"]", b",", b'"', b"\\", b"\0", b"\xff", b"\xc3\xa9", b"\\ud800", b"1e3",
     b"-0", b"01", b"1.0", b"NaN", b"null", b"true", b" ", b"//", b"'", b"9999999999", b"99999999999999999999",
     b'"seq":2,', b"\xef\xbb\xbf", b"+INF", b"Infinity",
 ]  # fmt: skip
-AMBIGUOUS = [
-    LINE + b"broken\n", LINE.replace(b'"ts":7,', b""), LINE.replace(b"7", b"null"), LINE.replace(b"7", b'"7"'),
-    LINE.replace(b"7", b"7.0"), LINE.replace(b"7", b"9223372036854775808"), LINE.replace(b'"hb"', b"1"),
-    LINE.replace(b'"hb"', b"'hb'"), LINE.replace(b'"hb"', b'"h\xff"'), LINE.replace(b'"hb"', b'"\\ud800"'),
-    LINE.replace(b'"hb"', b'"h\nb"'), LINE.replace(b'"hb"', b'"hb","bid":2147483648'),
-    LINE.replace(b'"hb"', b'"hb","ev":"hb"'), LINE.replace(b"}", b"}" + GOOD), LINE.replace(b",", b",\n", 1),
-    LINE.replace(b"}\n", b"}\r\n"), b" " + LINE, b"\xef\xbb\xbf" + LINE, b"[" + GOOD + b"]\n", b" \n", LINE + b" \n",
-    LINE.replace(b"}", b',"x":INF}'), LINE.replace(b"}", b',"x":' + b"[" * 99_999), LINE * (FILE_ROWS_MAX + 1),
-]  # fmt: skip
 
 
-def test_arrow_leaves_ambiguous_lines_to_spark_and_counts_torn_ones() -> None:
-    for data in AMBIGUOUS:
-        assert rows_of(data) is None, data[:60]
-    counts = {
-        LINE + LINE: (2, 0), LINE + b"\n" + LINE: (2, 0), LINE + GOOD: (2, 0), LINE[:9]: (0, 1), b"\n": (0, 0),
-        LINE[:9] + b"\n" + LINE + LINE[:20]: (1, 2), LINE.replace(b"7", b"07"): (0, 1),
-    }  # fmt: skip
-    for data, (whole, torn) in counts.items():
-        found = rows_of(data)
-        assert found is not None
-        assert (found.records.num_rows, found.torn) == (whole, torn), data
-
-
-def test_rows_of_damaged_files_equal_those_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+def test_arrow_finds_the_records_that_the_plain_reader_finds() -> None:
     chance = random.Random(1)
     told = [record for journal in random_journals(1).values() for record in journal]
     texts = [damaged(told, chance) for _ in range(2000)]
-    by_arrow = {str(number): rows_of(text) for number, text in enumerate(texts)}
-    taken = {name: found for name, found in by_arrow.items() if found is not None}
-    assert 500 < len(taken) < 1900
-    assert sum(found.torn > 0 for found in taken.values()) > 200
-    folder = tmp_path / "v=1" / "dt=2026-01-01" / "ns=n1"
-    folder.mkdir(parents=True)
-    for name in taken:
-        (folder / f"{name}.jsonl").write_bytes(texts[int(name)])
-    name = F.substring_index("_metadata.file_name", ".jsonl", 1).alias("name")
-    read = records(spark.read, str(tmp_path / "v=1")).json(str(folder)).select("*", name)
-    by_spark: dict[str, list[Any]] = {name: [] for name in taken}
-    for row in judged(read, "name").collect():
-        by_spark[row["name"]].append(None if row["corrupt"] else row.asDict(recursive=True))
-    for name, found in taken.items():
-        whole = [{key: row[key] for key in READ} for row in by_spark[name] if row is not None]
-        assert (whole, by_spark[name].count(None)) == (found.records.select(READ).to_pylist(), found.torn)
+    texts += [b"", b"\n", LINE + GOOD, LINE[:9], LINE + LINE.replace(b"7", b"07"), LINE.replace(b"7", b'"7"')]
+    for text in texts:
+        found, wanted = rows_of(text), list(records_of(text, "n1", "d"))
+        names = found.records.column_names
+        shown = [{name: row[name] for name in row if name in names} for row in wanted]
+        assert without_nulls(found.records.to_pylist()) == without_nulls(shown)
+        assert found.corrupt == sum(bool(line.strip()) for line in text.split(b"\n")) - len(wanted)
+    assert sum(rows_of(text).corrupt > 0 for text in texts) > 200
+
+
+def test_one_torn_line_among_many_is_found() -> None:
+    found = rows_of(LINE * (2 * JUDGED_LINES) + LINE[:9] + b"\n" + LINE * JUDGED_LINES)
+    assert (found.records.num_rows, found.corrupt) == (3 * JUDGED_LINES, 1)
 
 
 def damaged(told: Sequence[Record], chance: random.Random) -> bytes:
@@ -120,7 +93,7 @@ def a_line(told: Sequence[Record], chance: random.Random) -> bytes:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_plain_reader_has_the_records_of_spark(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    """The plain reader, which restore and `explain` use, and Spark, which a run uses."""
+    """The plain reader, which restore and local files use, and Spark, which a run uses."""
     chance = random.Random(seed)
     told = [record for journal in random_journals(7).values() for record in journal]
     folder = tmp_path / "v=1" / "dt=2026-01-01" / "ns=n1"
@@ -129,7 +102,8 @@ def test_the_plain_reader_has_the_records_of_spark(spark: SparkSession, tmp_path
     def by_spark(lines: list[bytes]) -> list[dict[str, Any]]:
         (folder / "5-000001.jsonl").write_bytes(b"\n".join([*lines, b""]))
         read = records(spark.read, f"{tmp_path}/v=1").json(str(folder)).coalesce(1)
-        return [without_nulls(row.asDict(recursive=True)) for row in parsed(read).collect()]
+        whole = judged(read).where("not corrupt").drop("corrupt")
+        return [without_nulls(row.asDict(recursive=True)) for row in whole.collect()]
 
     def plainly(lines: list[bytes]) -> list[dict[str, Any]]:
         found = records_of(b"\n".join([*lines, b""]), "n1", "2026-01-01")

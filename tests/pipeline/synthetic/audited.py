@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.storage.paths import folder_at
+from rocketns.pipeline.storage.folders import folder_at
 from rocketns.pipeline.storage.results import LINES, Results
 from tests.pipeline.synthetic.cards_compared import card_verdicts
 from tests.pipeline.synthetic.make import Truth

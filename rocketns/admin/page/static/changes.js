@@ -25,7 +25,7 @@ export function onChanges(changes) {
   const list = byId("changes");
   list.querySelector(".none")?.remove();
   // Pauses that follow each other are one change, which comes again with each.
-  if (fresh.some((change) => change.event === "stall" && change.count > 1)) list.querySelector("li:has(> .stall)")?.remove();
+  if (fresh.some((change) => change.event === "stall" && change.times > 1)) list.querySelector("li:has(> .stall)")?.remove();
   list.prepend(...fresh.reverse().map(item));
   while (list.children.length > SHOWN) list.lastChild.remove();
 }

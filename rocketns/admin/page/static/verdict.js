@@ -80,7 +80,8 @@ export async function readHistory() {
 }
 
 export function showFigures(status) {
-  const perHour = (name) => samples.map((one) => one.seconds ? one[name] / one.seconds : 0);
+  const perHour = (name) => samples.slice(1).map((one, place) =>
+    Math.max(0, one[name] - samples[place][name]) * 1000 / Math.max(1, one.at - samples[place].at));
   const fields = [
     [_("Brokers"), count(status.brokers), status.brokers ? "" : "critical", null, [
       plural("%(n)s group", "%(n)s groups", status.groups), plural("%(n)s cluster", "%(n)s clusters", status.clusters),

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from rocketns.languages import N_
-from rocketns.pipeline.clocks.bounds import Known, contradicts
-from rocketns.pipeline.clocks.estimates import GIVEN, HEARTBEATS, NONE, OBSERVED, REFERENCE, VERSIONS
+from rocketns.pipeline.clocks import GIVEN, OBSERVED, REFERENCE, contradicts
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US
 from rocketns.pipeline.contract.times import SECOND_US, moment
 from rocketns.pipeline.incidents.model import Incident
@@ -134,22 +134,15 @@ SAY_IT = N_(
 NOT_COUNTED = N_("Differences that clocks alone may explain are not counted. They are marked “clocks”.")
 
 
-def is_sure(method: str, uncertainty: int | None) -> bool:
-    """Whether the offset was found in a way that bounds it."""
-    return method in (REFERENCE, VERSIONS, GIVEN) or (method == OBSERVED and uncertainty is not None)
-
-
 def known_to(method: str, uncertainty: int | None) -> str:
-    """How well an offset is known: ``to 20 ms``, ``up to a multiple of 30 s``."""
+    """How well an offset is known: ``to 20 ms``."""
     if method == REFERENCE:
         return _("as the reference")
-    if method == NONE or uncertainty is None:
+    if uncertainty is None:
         return _("not at all")
     if method == OBSERVED and not uncertainty:
         return _("as the only clock: the observer's")
     shown = {"length": text.microseconds(uncertainty)}
-    if method == HEARTBEATS:
-        return _("up to a multiple of %(length)s") % shown
     return (_("to %(length)s, as --clocks says") if method == GIVEN else _("to %(length)s")) % shown
 
 
@@ -183,7 +176,7 @@ def _is_given(row: Mapping[str, Any]) -> bool:
 
 def _contradicted(rows: Iterable[Mapping[str, Any]], within: int) -> Iterator[str]:
     for row in sorted(rows, key=lambda row: str(row["ns"])):
-        if contradicts(Known(row["method"], row["offset"], row["uncertainty"]), within):
+        if contradicts(row["method"], row["offset"], row["uncertainty"], within):
             shown = {
                 "name": text.names([str(row["ns"])]), "off": text.microseconds(abs(row["offset"])),
                 "within": text.microseconds(within),
@@ -198,44 +191,23 @@ def _contradicted(rows: Iterable[Mapping[str, Any]], within: int) -> Iterator[st
 
 
 def _unknown(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    unsure = [row for row in rows if not is_sure(row["method"], row["uncertainty"])]
-    unsure.sort(key=lambda row: (row["method"], row["uncertainty"] or 0, row["ns"]))
-    return [
-        _note(*known, [str(row["ns"]) for row in rows])
-        for known, rows in groupby(unsure, key=lambda row: (row["method"], row["uncertainty"]))
-    ]
+    unsure = sorted((row["method"] == OBSERVED, str(row["ns"])) for row in rows if row["uncertainty"] is None)
+    return [_note(watched, [ns for _, ns in same]) for watched, same in groupby(unsure, key=itemgetter(0))]
 
 
-def _note(method: str, uncertainty: int | None, servers: list[str]) -> str:
-    many = len(servers)
-    shown = {
-        "names": text.names(servers), "known": known_to(method, uncertainty),
-        "doubt": text.microseconds(CLOCK_DOUBT_US),
-    }  # fmt: skip
-    if method == HEARTBEATS:
-        note = _.plural(
-            "The clock of %(names)s is known only %(known)s: too few brokers changed their data version, and "
-            "heartbeats repeat. It is taken to be off by %(doubt)s at most.",
-            "The clocks of %(names)s are known only %(known)s: too few brokers changed their data version, and "
-            "heartbeats repeat. They are taken to be off by %(doubt)s at most.",
-            many,
-        )
-    elif method == OBSERVED:
-        note = _.plural(
-            "The times of %(names)s are those of the machine that watched it. Nothing shows how far its clock is off "
-            "from the other name servers: too few changes of brokers and topics were seen on both sides. It is taken "
-            "to be off by %(doubt)s at most.",
-            "The times of %(names)s are those of the machine that watched them. Nothing shows how far its clock is off "
-            "from the other name servers: too few changes of brokers and topics were seen on both sides. It is taken "
-            "to be off by %(doubt)s at most.",
-            many,
+def _note(watched: bool, servers: list[str]) -> str:
+    shown = {"names": text.names(servers), "doubt": text.microseconds(CLOCK_DOUBT_US)}
+    if watched:
+        note = _(
+            "The times of %(names)s are those of the machine that watched from outside. Nothing shows how far its "
+            "clock is off from the other name servers; it is taken to be off by %(doubt)s at most."
         )
     else:
         note = _.plural(
-            "Nothing shows how far the clock of %(names)s is off, since no broker was heard there and at another name "
-            "server at the same time. Times of %(names)s were not corrected.",
-            "Nothing shows how far the clocks of %(names)s are off, since no broker was heard there and at another "
-            "name server at the same time. Times of %(names)s were not corrected.",
-            many,
+            "Nothing shows how far the clock of %(names)s is off, since too few brokers changed their data version. It "
+            "is not corrected, and taken to be off by %(doubt)s at most.",
+            "Nothing shows how far the clocks of %(names)s are off, since too few brokers changed their data version. "
+            "They are not corrected, and taken to be off by %(doubt)s at most.",
+            len(servers),
         )
     return text.sentences(note % shown, _(NOT_COUNTED))

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from rocketns.journal.record import VERSION
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.storage.paths import folder_at
+from rocketns.pipeline.storage.folders import folder_at
 
 _LAYOUT = re.compile(r"(?P<base>.*?/v=(?P<v>[^/]+))/dt=(?P<dt>[^/]+)/ns=(?P<ns>[^/]+)/(?P<name>[^/]+)")
 _CLOSED = re.compile(r"(?![._])(.+)\.jsonl")

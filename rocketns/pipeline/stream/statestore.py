@@ -18,11 +18,11 @@ from pyspark.sql.types import StructType
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.storage.paths import folder_at
+from rocketns.pipeline.storage.folders import folder_at
 
 PLAIN = "plain.json"
 VERSIONS_KEPT = 3
-FORMAT = 2
+FORMAT = 3
 
 
 class Version(NamedTuple):

@@ -1,4 +1,4 @@
-"""The ingested records by the manifest: EVENTS, FILES, and how many came more than once.
+"""The ingested records by the manifest: EVENTS, files, and how many came more than once.
 
 Files that a name server is still writing, up to their last whole line. They are read for one run and not stored.
 """
@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.lines import record_of
-from rocketns.pipeline.contract.frames import Checkpoint, Observation, as_it_is, columns, conform, frame_of
-from rocketns.pipeline.contract.schema import EVENTS, FILES
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.schema import EVENTS, ReadFile
 from rocketns.pipeline.contract.times import DAY_US
-from rocketns.pipeline.storage.events.lines import frame_of_lines, judged
-from rocketns.pipeline.storage.events.listing import JournalFile, journal_files
-from rocketns.pipeline.storage.events.manifest import Manifest, Part, Read, State
-from rocketns.pipeline.storage.events.staging import KEY, read_parts
-from rocketns.pipeline.storage.paths import folder_at
+from rocketns.pipeline.storage.arrow import events_of, rows_of
+from rocketns.pipeline.storage.folders import folder_at
+from rocketns.pipeline.storage.listing import JournalFile, journal_files
+from rocketns.pipeline.storage.manifest import Manifest, Part, Read, State
+from rocketns.pipeline.storage.staging import KEY, read_parts
 
 
 class Delivered(NamedTuple):
@@ -48,22 +48,19 @@ def read_events(
     return read_parts(spark, manifest.folder, wanted).where("not corrupt").select(*EVENTS.names)
 
 
-def read_files(spark: SparkSession, out: str, *, since: str = "") -> DataFrame:
-    """The ingested FILES from the day ``since`` on; of several copies of a file the largest."""
+def read_files(spark: SparkSession, out: str) -> list[ReadFile]:
+    """The ingested files; of several copies of a file the largest."""
     manifest = Manifest(spark, out)
     state = manifest.state()
-    rows = [
-        (r.dt, r.ns, r.segment, r.size, r.lines, r.corrupt, r.first, r.last, False)
-        for r in originals(manifest.reads(state, state.since(since)))
-    ]
-    return frame_of(spark, rows, FILES)
+    reads = originals(manifest.reads(state, state.days))
+    return [ReadFile(read.dt, read.ns, read.segment, read.corrupt, read.first, read.last) for read in reads]
 
 
-def delivered(spark: SparkSession, out: str, *, since: str = "") -> Delivered:
+def delivered(spark: SparkSession, out: str, since: str = "") -> Delivered:
     """How many records came more than once from the day ``since`` on, and how many files were not read."""
     manifest = Manifest(spark, out)
     state = manifest.state()
-    reads = manifest.reads(state, state.since(since))
+    reads = manifest.reads(state, (dt for dt in state.days if dt >= since))
     repeated = sum(read.records - read.added for read in reads)
     return Delivered(len(reads) - len(originals(reads)), repeated, state.foreign)
 
@@ -87,14 +84,12 @@ def _is_needed(part: Part, observation: Observation) -> bool:
 # What one open file may hold; of a longer one only the beginning is read. It is the default size of a file.
 OPEN_BYTES_MAX = 64 * 1024 * 1024
 
-_OF_FILE = columns("dt:string ns:string segment:string bytes:long")
-
 
 class Tail(NamedTuple):
-    """EVENTS and FILES (``open`` is true) of files that are still being written."""
+    """EVENTS of files that are still being written, and these files."""
 
     events: DataFrame
-    files: DataFrame
+    files: Sequence[ReadFile]
 
 
 class OpenText(NamedTuple):
@@ -118,23 +113,25 @@ def open_texts(spark: SparkSession, roots: Sequence[str]) -> list[OpenText]:
     return list(longest.values())
 
 
-def tail_of(spark: SparkSession, texts: Sequence[OpenText], checkpoint: Checkpoint = as_it_is) -> Tail:
-    """The texts as frames. ``checkpoint`` is called on a frame that both are made from."""
-    if not texts:
-        return Tail(frame_of(spark, [], EVENTS), frame_of(spark, [], FILES))
-    files = [(text, (file.dt, file.ns, file.segment, len(text))) for file, text in texts]
-    records = checkpoint(judged(frame_of_lines(spark, files, _OF_FILE), "segment", "bytes"))
-    return Tail(records.where("not corrupt").select(*EVENTS.names), _files(records))
+def tail_of(spark: SparkSession, texts: Iterable[OpenText]) -> Tail:
+    """What the texts hold."""
+    read = [(file, rows_of(text)) for file, text in texts]
+    times = [pc.min_max(rows.records["ts"]).as_py() for _, rows in read]
+    files = [
+        ReadFile(file.dt, file.ns, file.segment, rows.corrupt, at["min"], at["max"], open=True)
+        for (file, rows), at in zip(read, times, strict=True)
+    ]
+    return Tail(events_of(spark, ((file.ns, file.dt, rows) for file, rows in read)), files)
 
 
-def tail_after(spark: SparkSession, out: str, texts: Sequence[OpenText], checkpoint: Checkpoint = as_it_is) -> Tail:
+def tail_after(spark: SparkSession, out: str, texts: Sequence[OpenText]) -> Tail:
     """The texts without what is stored in ``out``: a file that was closed and ingested meanwhile replaces its text.
     Take the texts before the ingest, so that no file is missed between the two."""
     manifest = Manifest(spark, out)
     state = manifest.state()
     sizes = {(read.ns, read.segment): read.size for read in manifest.reads(state, {text.file.dt for text in texts})}
     left = [text for text in texts if sizes.get((text.file.ns, text.file.segment), 0) < len(text.text)]
-    tail = tail_of(spark, left, checkpoint)
+    tail = tail_of(spark, left)
     if not any(_reaches_back(text, state) for text in left):
         return tail
     stored = read_events(spark, out).select(*KEY)
@@ -147,12 +144,3 @@ def _reaches_back(text: OpenText, state: State) -> bool:
     boot = int(text.file.segment.partition("-")[0])
     ranges = [r for day in state.days.values() for r in day.ranges.get(text.file.ns, ()) if r.boot == boot]
     return first is None or any(first["seq"] <= r.high for r in ranges)
-
-
-def _files(records: DataFrame) -> DataFrame:
-    right = F.when(~F.col("corrupt"), F.col("ts"))
-    found = records.groupBy("dt", "ns", "segment", "bytes").agg(
-        F.count("*").alias("lines"), F.count_if("corrupt").alias("corrupt"),
-        F.min(right).alias("first"), F.max(right).alias("last"), F.lit(True).alias("open"),
-    )  # fmt: skip
-    return conform(found, FILES)

@@ -1,29 +1,37 @@
 """What a boot of a name server knew: which of its records are missing, which of its snapshots are whole, and when its
-state is known. In plain Python, for whole runs and for `explain`.
+state is known.
 
 A killed name server wrote no stop record: its state is unknown from its last record on. If a journal begins in the
 middle, the state is unknown until the end of the first whole snapshot. After lost records the next whole snapshot
 corrects the state. How an observer's boot ended says nothing about the name server: it was watched up to the last look.
+
+Spark counts the records, of which there may be any number; the rest is plain values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import Any, NamedTuple
 
-from rocketns.journal.lines import Record
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
 from rocketns.pipeline.contract.causes import UNWATCHED
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
-from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.frames import Observation, columns, frame_of
 
+# Sequence numbers are checked in stretches of this length. A stretch whose count, smallest, largest and sum fit has no
+# hole, so only the other stretches are sorted.
+STRETCH = 4096
+BOOT = ("ns", "boot")
+PIECE = (*BOOT, "dt", "stretch")
+PIECES = columns("ns:string boot:long dt:string stretch:long")
 
-class Mark(NamedTuple):
-    """The number and the time (epoch us) of any record, and the day of its file."""
-
-    seq: int
-    ts: int
-    dt: str
+Row = Mapping[str, Any]
 
 
 class Run(NamedTuple):
@@ -63,9 +71,6 @@ class Part(NamedTuple):
     first: bool
     end_seq: int | None
     end_ts: int | None
-
-
-ENDS = ("seq", "ts")
 
 
 class Hole(NamedTuple):
@@ -132,36 +137,12 @@ def boot_of(ns: str, boot: int, runs: Iterable[Run], said: Said, parts: Iterable
     return Boot(ns, boot, first, last, begun, said, holes, snapshots, again)
 
 
-def of_records(ns: str, boot: int, marks: Sequence[Mark], records: Sequence[Record]) -> Boot:
-    """From the marks of all its records and those records that show state, both in the order of ``seq``."""
-    starts = [record for record in records if record["ev"] == "start"]
-    said = Said(
-        min((record["ts"] for record in starts), default=None),
-        max((_last_look(record) for record in records if record["ev"] == "stop"), default=None),
-        any(record.get("restored") or record.get("observed") for record in starts),
-        any(record.get("observed") or record.get("since") is not None for record in records),
-        any(record.get("no_topics") for record in records),
-    )
-    runs = [Run(mark.seq, mark.seq, mark.ts, mark.ts, mark.ts, mark.ts) for mark in marks]
-    parts = [
-        Part(record["snap"], record.get("part") == 0, *(record[name] if record.get("end") else None for name in ENDS))
-        for record in records
-        if record["ev"] == "snap" and record.get("snap") is not None
-    ]
-    return boot_of(ns, boot, runs, said, parts)
-
-
 def uptime(boot: Boot, observation: Observation) -> tuple[str, int, int, int, str, bool, bool] | None:
     """The row of NS_UPTIME; None if its state is not known at any time."""
     begin, (end, cause) = boot.known_from, boot.end(observation.t1)
     if begin is None or max(begin, observation.t0) >= end:
         return None
     return boot.ns, boot.boot, max(begin, observation.t0), end, cause, boot.said.observed, boot.said.no_topics
-
-
-def _last_look(stop: Record) -> int:
-    since = stop.get("since")
-    return int(stop["ts"] if since is None else since)
 
 
 def _holes(runs: Sequence[Run]) -> Iterable[Hole]:
@@ -194,3 +175,87 @@ def _needed(snapshots: Sequence[Snapshot], begins: Iterable[int]) -> list[Snapsh
     """For each of these sequence numbers, the first snapshot that begins at it or later."""
     first = {next((one for one in snapshots if one.snap >= begin), None) for begin in begins}
     return sorted(one for one in first if one is not None)
+
+
+def boots(events: DataFrame) -> list[Boot]:
+    """Each start of a name server, in order."""
+    stretches = events.groupBy(*PIECE[:3], _stretch()).agg(*_counted(), *_said()).toArrow().to_pylist()
+    odd = [tuple(row[name] for name in PIECE) for row in stretches if not _is_whole(row)]
+    pieces = [row for row in stretches if _is_whole(row)] + (_pieces(events, odd) if odd else [])
+    said, runs, parts = _by_boot(stretches), _by_boot(pieces), _by_boot(_snapshot_parts(events))
+    found = [_boot(key, runs[key], said[key], parts[key]) for key in sorted(said)]
+    following = [one.ns for one in found[1:]]
+    return [boot._replace(again=boot.ns == after) for boot, after in zip(found, [*following, None], strict=True)]
+
+
+def _boot(key: tuple[str, int], runs: Sequence[Row], said: Sequence[Row], parts: Sequence[Row]) -> Boot:
+    return boot_of(
+        *key,
+        [Run(*(row[name] for name in Run._fields)) for row in runs],
+        reduce(Said.united, (Said(*(row[name] for name in Said._fields)) for row in said)),
+        [Part(*(row[name] for name in Part._fields)) for row in parts],
+    )
+
+
+def _by_boot(rows: Iterable[Row]) -> Mapping[tuple[str, int], Sequence[Row]]:
+    in_order = sorted(rows, key=itemgetter(*BOOT))
+    return defaultdict(list, {key: list(same) for key, same in groupby(in_order, itemgetter(*BOOT))})
+
+
+def _is_whole(row: Row) -> bool:
+    low, high, count = row["low"], row["high"], row["count"]
+    return bool(count == high - low + 1 and row["sum"] * 2 == (low + high) * count)
+
+
+def _pieces(events: DataFrame, odd: Sequence[tuple[Any, ...]]) -> list[Row]:
+    """What lies between the holes of these stretches."""
+    in_order = Window.partitionBy(*PIECE).orderBy("seq")
+    begins = F.coalesce(F.col("seq") > F.lag("seq").over(in_order) + 1, F.lit(True)).cast("int")
+    numbered = (
+        events.select(*PIECE[:3], _stretch(), "seq", "ts")
+        .join(F.broadcast(frame_of(events.sparkSession, odd, PIECES)), [*PIECE], "left_semi")
+        .withColumn("begins", begins)
+        .withColumn("piece", F.sum("begins").over(in_order))
+    )
+    rows: list[Row] = numbered.groupBy(*PIECE, "piece").agg(*_counted()).toArrow().to_pylist()
+    return rows
+
+
+def _stretch() -> Column:
+    return F.expr(f"seq div {STRETCH}").alias("stretch")
+
+
+def _counted() -> Sequence[Column]:
+    return (
+        F.count("*").alias("count"), F.sum("seq").alias("sum"), F.min("seq").alias("low"), F.max("seq").alias("high"),
+        F.min_by("ts", "seq").alias("low_ts"), F.max_by("ts", "seq").alias("high_ts"),
+        F.min("ts").alias("min_ts"), F.max("ts").alias("max_ts"),
+    )  # fmt: skip
+
+
+def _said() -> Sequence[Column]:
+    started, watched = F.col("ev") == "start", F.coalesce("observed", F.lit(False))
+    with_routes = F.coalesce("restored", F.lit(False)) | watched
+    return (
+        F.min(F.when(started, F.col("ts"))).alias("start_ts"),
+        F.max(F.when(F.col("ev") == "stop", F.coalesce("since", "ts"))).alias("stop_ts"),
+        F.max(started & with_routes).alias("restored"),
+        F.max(watched | F.col("since").isNotNull()).alias("observed"),
+        F.max(F.coalesce("no_topics", F.lit(False))).alias("no_topics"),
+    )
+
+
+def _snapshot_parts(events: DataFrame) -> list[Row]:
+    """Of each day's folder."""
+    of_end = F.coalesce("end", F.lit(False))
+    parts = events.where("ev = 'snap' and snap is not null").groupBy(*BOOT, "dt", "snap")
+    rows: list[Row] = (
+        parts.agg(
+            F.coalesce(F.min("part") == 0, F.lit(False)).alias("first"),
+            F.max(F.when(of_end, F.col("seq"))).alias("end_seq"),
+            F.max(F.when(of_end, F.col("ts"))).alias("end_ts"),
+        )
+        .toArrow()
+        .to_pylist()
+    )
+    return rows

@@ -8,16 +8,12 @@ on are listed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from pyspark.sql import DataFrame, SparkSession
-
 from rocketns.journal.record import VERSION
-from rocketns.pipeline.contract.frames import columns
-from rocketns.pipeline.storage.events.lines import frame_of_lines, judged
-from rocketns.pipeline.storage.files.folder import Folder
+from rocketns.pipeline.storage.folders import Folder
 
 # What one look reads at most; the rest is read by the next ones.
 BYTES_MAX = 32 * 1024 * 1024
@@ -26,7 +22,6 @@ MISSING_LOOKS = 12
 # Places of a name server that are kept, of its last boots.
 BOOTS_KEPT = 4
 
-_OF_FILE = columns("dt:string ns:string")
 _NAME = re.compile(r"(\.open-)?(\d+)-(\d+)(\.jsonl)?")
 _TIME = re.compile(rb'"ts":(\d+)')
 
@@ -213,8 +208,3 @@ def _names(folder: Folder, since: Mapping[str, str]) -> Iterator[tuple[str, str,
             if ns_name.startswith("ns=") and day >= since.get(ns, ""):
                 for name in folder.names(f"{base}/{day_name}/{ns_name}"):
                     yield ns, day, f"{base}/{day_name}/{ns_name}/{name}"
-
-
-def events_of(spark: SparkSession, texts: Sequence[Text]) -> DataFrame:
-    """EVENTS of the lines, with ``corrupt``."""
-    return judged(frame_of_lines(spark, [(text.data, (text.day, text.ns)) for text in texts], _OF_FILE))

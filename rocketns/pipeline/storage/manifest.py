@@ -20,12 +20,12 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.storage.paths import folder_at
+from rocketns.pipeline.storage.folders import folder_at
 
-MANIFEST_VERSION = 1
+MANIFEST_VERSION = 2
 MANIFEST, DAYS, DATA = "manifest", "manifest/days", "data"
 MANIFESTS_KEPT = 5
-# What no manifest names may still be in use by a process that read an older one, or be about to be published.
+# What no manifest names may be about to be published.
 UNUSED_KEPT = timedelta(days=1)
 
 _NUMBER = re.compile(r"(\d{8})\.json")
@@ -64,8 +64,6 @@ class Part(NamedTuple):
     path: str
     dt: str
     ns: str
-    files: int
-    size: int
     first: int | None
     last: int | None
 
@@ -81,18 +79,13 @@ class Day:
 @dataclass(frozen=True)
 class State:
     """One manifest. ``journal``: the folders it belongs to; ``foreign``: files of other versions of the journal, which
-    are not read; ``unused``: what earlier manifests named, with the time from when on this one does not."""
+    are not read."""
 
     number: int = 0
     journal: Sequence[str] = ()
     days: Mapping[str, Day] = field(default_factory=dict)
     parts: Sequence[Part] = ()
     foreign: Mapping[str, int] = field(default_factory=dict)
-    unused: Mapping[str, str] = field(default_factory=dict)
-
-    def since(self, first: str) -> list[str]:
-        """The days (``dt``) from this one on."""
-        return [dt for dt in self.days if dt >= first]
 
 
 class Manifest:
@@ -107,12 +100,6 @@ class Manifest:
         numbers = self._numbers()
         if numbers:
             return _state(json.loads(self.folder.read(_name(numbers[-1]))), self.folder.path(_name(numbers[-1])))
-        if any(name.startswith("dt=") for name in self.folder.names()):
-            said = _(
-                "%(folder)s holds events as an older rocketns stored them. Delete that folder to read the journal "
-                "again, or name another --out."
-            )
-            raise BadInput(said % {"folder": self.folder.root})
         return State()
 
     def reads(self, state: State, days: Iterable[str]) -> list[Read]:
@@ -132,28 +119,29 @@ class Manifest:
             name = f"{DAYS}/{dt}.{new_id()}.json"
             self.folder.write(name, json.dumps({"version": MANIFEST_VERSION, "files": whole}).encode())
             days[dt] = Day(name, _ranges(whole))
-        old = {day.reads for day in state.days.values()} - {day.reads for day in days.values()}
-        return replace(state, days=days, unused={**state.unused, **dict.fromkeys(old, new_id())})
+        return replace(state, days=days)
 
     def publish(self, state: State) -> State | None:
         """Make this the state that counts; None if another process published one meanwhile."""
-        after = replace(state, number=state.number + 1, unused=self._swept(state))
+        after = replace(state, number=state.number + 1)
         if not self.folder.publish(_name(after.number), json.dumps(_plain(after)).encode()):
             return None
         for number in self._numbers()[:-MANIFESTS_KEPT]:
             self.folder.delete(_name(number))
+        self._sweep(state, after)
         return after
 
-    def _swept(self, state: State) -> dict[str, str]:
-        """Delete what has been unused for long, and what a crash left; returns what is still to be deleted."""
+    def _sweep(self, before: State, state: State) -> None:
+        """Delete what neither of the last two manifests names, unless it may be about to be published."""
         old = f"{datetime.now(UTC) - UNUSED_KEPT:%Y%m%dT%H%M%S}"
-        named = {part.path.split("/")[1] for part in state.parts} | {path.split("/")[1] for path in state.unused}
-        found = [name for name in self.folder.names(DATA) if name not in named]
-        left = [f"{DATA}/{name}" for name in found if name.rpartition("=")[2] < old]
-        gone = [path for path, since in state.unused.items() if since < old]
-        for path in [*left, *gone]:
-            self.folder.delete(path)
-        return {path: since for path, since in state.unused.items() if path not in gone}
+        named = {part.path.split("/")[1] for part in state.parts}
+        for name in self.folder.names(DATA):
+            if name not in named and name.rpartition("=")[2] < old:
+                self.folder.delete(f"{DATA}/{name}")
+        read = {day.reads for one in (before, state) for day in one.days.values()}
+        for name in self.folder.names(DAYS):
+            if f"{DAYS}/{name}" not in read and name.rsplit(".", 2)[1] < old:
+                self.folder.delete(f"{DAYS}/{name}")
 
     def _numbers(self) -> list[int]:
         return sorted(int(match[1]) for name in self.folder.names(MANIFEST) if (match := _NUMBER.fullmatch(name)))
@@ -197,7 +185,7 @@ def _plain(state: State) -> dict[str, Any]:
     return {
         "version": MANIFEST_VERSION, "number": state.number, "journal": list(state.journal),
         "days": {dt: [day.reads, day.ranges] for dt, day in sorted(state.days.items())},
-        "parts": list(state.parts), "foreign": dict(state.foreign), "unused": dict(state.unused),
+        "parts": list(state.parts), "foreign": dict(state.foreign),
     }  # fmt: skip
 
 
@@ -213,4 +201,4 @@ def _state(plain: Mapping[str, Any], path: str) -> State:
         for dt, (reads, numbers) in plain["days"].items()
     }
     parts = [Part(*part) for part in plain["parts"]]
-    return State(plain["number"], plain["journal"], days, parts, plain["foreign"], plain["unused"])
+    return State(plain["number"], plain["journal"], days, parts, plain["foreign"])

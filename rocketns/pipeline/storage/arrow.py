@@ -1,32 +1,39 @@
 """Finished files on this machine → Parquet, and what each file holds, by Arrow: no query to plan, and a fifth of
 Spark's CPU.
 
-A file is taken only if Spark would read the same rows from it: UTF-8, one object a line, each value of the type that
-RECORD says, and nothing missing. Torn lines, which no reader of JSON takes, are counted. A file with a line of any
-other kind is left to Spark, which judges each line.
+Arrow takes lines of which each is a record for certain: UTF-8, one object a line, each value of the type that RECORD
+says, and nothing missing. Around others ``journal.lines`` judges each line, by the same rules as Spark.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
-from json import JSONDecodeError, JSONDecoder
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.json as pj  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
-from rocketns.pipeline.storage.events.lines import LINE, REQUIRED
-from rocketns.pipeline.storage.events.listing import JournalFile
-from rocketns.pipeline.storage.paths import folder_at
+from rocketns.journal.lines import records_of
+from rocketns.pipeline.contract.schema import EVENTS, RECORD
+from rocketns.pipeline.storage.folders import folder_at
+from rocketns.pipeline.storage.listing import JournalFile
+
+# They count, even if a record says otherwise.
+FOLDERS = ("ns", "dt")
+REQUIRED = ("boot", "seq", "ts", "ev")
+
+# What is read of a line: its folder has the rest.
+LINE = StructType([field for field in RECORD.fields if field.name not in FOLDERS])
 
 # A file is in memory as a whole, as text and as columns of some 230 bytes a row. A name server closes one at 64 MiB by
 # default, and then it has about 300,000 rows.
@@ -37,27 +44,26 @@ GROUP_ROWS = 1 << 17
 
 FILE_NAME = "part-0.parquet"
 
-_LINE = to_arrow_schema(LINE)
+_LINE, _ARROW_EVENTS = to_arrow_schema(LINE), to_arrow_schema(EVENTS)
 _PARSED = pj.ParseOptions(explicit_schema=_LINE, unexpected_field_behavior="ignore")
 _OF_BOOT = {
     "lines": ("seq", "count"), "low": ("seq", "min"), "high": ("seq", "max"), "sum": ("seq", "sum"),
     "first": ("ts", "min"), "last": ("ts", "max"),
 }  # fmt: skip
-# Python's reader takes whatever Jackson takes, and more, but for these: quotes of the other kind and names of infinity.
-_LENIENT = JSONDecoder(strict=False, parse_int=str, parse_float=str)
-_ONLY_JACKSON = re.compile(rb"'|INF")
+# Around a line that Arrow does not take, so many are judged one by one.
+JUDGED_LINES = 1000
 
 
 class Rows(NamedTuple):
-    """What a file's text holds. ``torn``: how many lines are none of JSON."""
+    """What a file's text holds. ``corrupt``: how many lines are no records."""
 
     records: pa.Table
-    torn: int
+    corrupt: int
 
 
 class Taken(NamedTuple):
     """``boots``: for each boot its number of records (``lines``), the lowest, highest and sum of seq, the first and
-    last ts; one more for torn lines, whose boot is None. ``repeats``: whether a record is in the file twice."""
+    last ts; one more for corrupt lines, whose boot is None. ``repeats``: whether a record is in the file twice."""
 
     file: JournalFile
     boots: Sequence[Mapping[str, Any]]
@@ -86,29 +92,28 @@ def _take_folder(files: Sequence[JournalFile], bases: Sequence[str], to: Path) -
 
 
 def read(file: JournalFile) -> Rows | None:
-    """What it holds, or None if it is for Spark."""
+    """What it holds, or None if it is too large or gone."""
     if not 0 < file.size <= FILE_BYTES_MAX:
         return None
     folder, _, name = file.path.rpartition("/")
     data = folder_at(None, folder).part(name, size=file.size)
-    return None if data is None else rows_of(data)
+    return None if data is None or data.count(b"\n") >= FILE_ROWS_MAX else rows_of(data)
 
 
-def rows_of(data: bytes) -> Rows | None:
-    """What the bytes of a file hold, or None if it is for Spark."""
-    if data.count(b"\n") >= FILE_ROWS_MAX:
-        return None
-    records = _parsed(data)
-    if records is not None:
+def rows_of(data: bytes) -> Rows:
+    """What the bytes of a file hold."""
+    if (records := _parsed(data)) is not None:
         return Rows(records, 0)
-    lines = [line for line in data.split(b"\n") if line]
-    whole = [line + b"\n" for line in lines if not _is_torn(line)]
-    records = _parsed(b"".join(whole)) if whole else _LINE.empty_table()
-    return None if records is None else Rows(records, len(lines) - len(whole))
+    middle = data.find(b"\n", len(data) // 2) + 1
+    if data.count(b"\n") > JUDGED_LINES and 0 < middle < len(data):
+        halves = rows_of(data[:middle]), rows_of(data[middle:])
+        return Rows(pa.concat_tables([half.records for half in halves]), sum(half.corrupt for half in halves))
+    records = pa.Table.from_pylist(list(records_of(data, "", "")), _LINE)
+    return Rows(records, sum(bool(line.strip()) for line in data.split(b"\n")) - records.num_rows)
 
 
 def _parsed(data: bytes) -> pa.Table | None:
-    """The records if every line has one, as Spark would read it."""
+    """The records if every line has one for certain."""
     lines = data.count(b"\n")
     # Then an object cannot go beyond its line: after the } of a value inside it a comma would have to come.
     if not (data[:1] == b"{" and data[-2:] == b"}\n" and data.count(b"}\n") == lines == data.count(b"\n{") + 1):
@@ -121,17 +126,15 @@ def _parsed(data: bytes) -> pa.Table | None:
     return None
 
 
-def _is_torn(line: bytes) -> bool:
-    """Whether Spark, too, cannot read it as JSON; False if that is not certain."""
-    if line[:1] != b"{" or _ONLY_JACKSON.search(line):
-        return False
-    with suppress(UnicodeDecodeError, RecursionError):
-        text = line.decode()
-        try:
-            _LENIENT.raw_decode(text)
-        except JSONDecodeError:
-            return True
-    return False
+def events_of(spark: SparkSession, parts: Iterable[tuple[str, str, Rows]]) -> DataFrame:
+    """EVENTS of name servers, days (dt) and what their texts hold."""
+    tables = [_ARROW_EVENTS.empty_table()]
+    for ns, dt, rows in parts:
+        table = rows.records
+        for name, value in (("ns", ns), ("dt", dt)):
+            table = table.append_column(name, pa.repeat(pa.scalar(value, pa.string()), table.num_rows))
+        tables.append(table.select(_ARROW_EVENTS.names))
+    return spark.createDataFrame(pa.concat_tables(tables), EVENTS)
 
 
 def _taken(file: JournalFile, rows: Rows) -> Taken:
@@ -145,7 +148,7 @@ def _boots(rows: Rows) -> list[dict[str, Any]]:
         {"boot": row["boot"], "corrupt": 0} | {name: row["_".join(each)] for name, each in _OF_BOOT.items()}
         for row in found
     ]
-    return [*boots, {"boot": None, "lines": rows.torn, "corrupt": rows.torn}] if rows.torn else boots
+    return [*boots, {"boot": None, "lines": rows.corrupt, "corrupt": rows.corrupt}] if rows.corrupt else boots
 
 
 def is_plain(row: Any) -> bool:
@@ -180,11 +183,11 @@ class _Writer:
 
     def add(self, rows: Rows, segment: str, base: int) -> None:
         """``segment`` and ``base``: as in STORED."""
-        for table, corrupt in ((rows.records, False), (_nothing(rows.torn), True)):
-            same = {"corrupt": (corrupt, pa.bool_()), "segment": (segment, pa.string()), "base": (base, pa.int32())}
-            for name, (value, kind) in same.items():
-                table = table.append_column(name, pa.repeat(pa.scalar(value, kind), table.num_rows))
-            self._waiting.append(table)
+        table = rows.records
+        same = {"corrupt": (False, pa.bool_()), "segment": (segment, pa.string()), "base": (base, pa.int32())}
+        for name, (value, kind) in same.items():
+            table = table.append_column(name, pa.repeat(pa.scalar(value, kind), table.num_rows))
+        self._waiting.append(table)
         if sum(table.num_rows for table in self._waiting) >= GROUP_ROWS:
             self._write()
 
@@ -195,8 +198,3 @@ class _Writer:
             self._file = pq.ParquetWriter(self._place / FILE_NAME, rows.schema)
         self._file.write_table(rows, GROUP_ROWS)
         self._waiting = []
-
-
-def _nothing(rows: int) -> pa.Table:
-    """So many rows of nulls."""
-    return pa.table([pa.nulls(rows, field.type) for field in _LINE], _LINE)

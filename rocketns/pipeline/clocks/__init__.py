@@ -1,1 +1,0 @@
-"""How far the clocks of name servers differ, in plain Python: the rules that jobs on data frames follow, too."""
