@@ -74,7 +74,8 @@ FIELDS: Mapping[str, tuple[str, Value]] = {
                 "server's own clock), ev, cause, broker; ev is last record where a killed or silent name server ended; "
                 "a missing topic has none", lambda incident, _: [record._asdict() for record in incident.records]),
     "views": ("the name servers side by side, at most 12: ns, says, spans of [t1, t2, up | gone | differs | shut | "
-              "down | unwatched]", lambda incident, _: [asdict(lane) | {"says": shown(lane.says)} for lane in incident.lanes]),
+              "down | unwatched]",
+              lambda incident, _: [asdict(lane) | {"says": shown(lane.says)} for lane in incident.lanes]),
 }  # fmt: skip
 
 
