@@ -77,10 +77,14 @@ class AddressServer(HttpPort):
         self.call(lambda: self._go_on(self._set_addresses()))
 
     async def set_up(self) -> Callable[[], asyncio.Protocol]:
-        loop = asyncio.get_running_loop()
         await self._set_addresses()
         self._go_on(self._probing.run())
-        return make_handlers(lambda: self._listing.listed(loop.time()))
+        return web.Server(self._handle, **AIOHTTP)
+
+    async def _handle(self, request: web.BaseRequest) -> web.Response:
+        answer = _answer(request.method, request.path, lambda: self._listing.listed(self._loop.time()))
+        answer.force_close()
+        return answer
 
     async def tear_down(self) -> None:
         for task in self._tasks:
@@ -97,17 +101,6 @@ class AddressServer(HttpPort):
         log.info("the address server asks %s whether they are ready", ";".join(sorted(addresses)))
         self._probing.set_addresses(addresses)
         await self._probing.ask_all()
-
-
-def make_handlers(listed: Callable[[], ListedNameServers]) -> Callable[[], asyncio.Protocol]:
-    """Makes aiohttp's protocol of one connection. On a running event loop."""
-
-    async def answer(request: web.BaseRequest) -> web.Response:
-        response = _answer(request.method, request.path, listed)
-        response.force_close()
-        return response
-
-    return web.Server(answer, **AIOHTTP)
 
 
 def _answer(method: str, path: str, listed: Callable[[], ListedNameServers]) -> web.Response:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
-from collections.abc import Awaitable, Callable, Iterator
-from http import HTTPStatus
+from collections.abc import Callable, Iterator
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from unittest import mock
@@ -19,15 +17,12 @@ from interop.harness.servers import RocketnsServer
 from interop.harness.wire import eventually
 from rocketns.addressserver import listing as listing_module
 from rocketns.addressserver.listing import LISTED_S, ListedNameServers, Probing, ReadyNameServers, asked_addresses
-from rocketns.addressserver.server import REQUESTS_PER_S_MAX, make_handlers
+from rocketns.addressserver.server import KEPT, REQUESTS_PER_S_MAX, _answer
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import DiscoveryConfig
 from rocketns.protocol.codes import ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand
-from rocketns.server.http import connections
-from rocketns.server.http.connections import CONNECTIONS_MAX, HttpGate
-from rocketns.server.http.heads import HEAD_BYTES_MAX
-from rocketns.server.listening import bind
+from rocketns.server.http.connections import HttpGate
 from tests.client.peers import CLOSED, WAIT_S, Serve, answer, peer, run, serving
 from tests.support.certificates import Files, authority
 from tests.support.tlsclient import any_server
@@ -168,106 +163,6 @@ def test_the_server_itself_is_listed_by_one_address_and_asked_at_a_local_one(
     assert asyncio.run(asked_addresses(config, bind_address, PORT)) == asked
 
 
-GET = b"GET /rocketmq/nsaddr HTTP/1.1\r\nHost: a\r\n\r\n"
-LISTED = ListedNameServers(("ns-1:9876",))
-
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-Connect = Callable[[bytes], Awaitable[Streams]]
-
-
-def run_http(test: Callable[[Connect], Awaitable[None]], listed: ListedNameServers = LISTED) -> None:
-    """Run a test with the HTTP side alone; ``connect`` opens a connection and sends its first bytes."""
-
-    async def serving() -> None:
-        listening = bind("127.0.0.1", 0)
-        listening.listen()
-        listening.socket.setblocking(False)
-        gate = HttpGate()
-        server = await listening.serve(gate.guarded(make_handlers(lambda: listed)))
-        gate.sweep()
-        opened: list[Streams] = []
-
-        async def connect(first: bytes) -> Streams:
-            opened.append(await asyncio.open_connection(*listening.address))
-            opened[-1][1].write(first)
-            return opened[-1]
-
-        try:
-            await asyncio.wait_for(test(connect), 60)
-        finally:
-            server.close()
-            gate.close()
-            for _, writer in opened:
-                writer.close()
-
-    asyncio.run(serving())
-
-
-async def rest(streams: Streams) -> bytes:
-    """Everything the server sends before it closes the connection."""
-    try:
-        return await asyncio.wait_for(streams[0].read(), WAIT_S)
-    except ConnectionResetError:
-        return b""
-
-
-def status(answer: bytes) -> bytes:
-    return answer.partition(b"\r\n")[0]
-
-
-def test_a_request_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEADER_WITHIN_S", 0.2)
-
-    async def test(connect: Connect) -> None:
-        for first in (b"G", GET[:-2], b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n"):
-            streams = await connect(first)
-            await rest(streams)
-            assert streams[0].at_eof() or streams[0].exception()
-
-    run_http(test)
-
-
-def test_an_old_connection_makes_room_for_a_new_one() -> None:
-    """Requests are answered although other peers hold all connections."""
-
-    async def test(connect: Connect) -> None:
-        held = [await connect(b"GET /") for _ in range(CONNECTIONS_MAX)]
-        assert status(await rest(await connect(GET))) == b"HTTP/1.1 200 OK"
-        assert await rest(held[0]) == b""
-        last = held[-1]
-        last[1].write(GET[5:])
-        assert (await rest(last)).startswith(b"HTTP/1.1 ")
-
-    run_http(test)
-
-
-@pytest.mark.parametrize(
-    ("sent", "answered"),
-    [
-        (GET * 1000, b"HTTP/1.1 200 OK"),
-        (GET[:-2] + b"A: " + b"a" * 2 * HEAD_BYTES_MAX + b"\r\n\r\n",
-         b"HTTP/1.1 431 Request Header Fields Too Large"),
-        (b"\0\xff garbage\r\n\r\n", b"HTTP/1.1 400 Bad Request"),
-        (b"POST /rocketmq/nsaddr HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n" + b"x" * 10_000,
-         b"HTTP/1.1 413 " + HTTPStatus.REQUEST_ENTITY_TOO_LARGE.phrase.encode()),
-    ],
-    ids=["many at once", "long header", "garbage", "endless body"],
-)  # fmt: skip
-def test_odd_requests_get_one_answer_and_no_log_line(
-    sent: bytes, answered: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG)
-
-    async def test(connect: Connect) -> None:
-        answer = await rest(await connect(sent))
-        assert status(answer) in (answered, b"")  # a reset may arrive before the answer if input is unread
-        assert answer.count(b"HTTP/1.") <= 1
-        assert status(await rest(await connect(GET))) == b"HTTP/1.1 200 OK"
-
-    run_http(test)
-    assert [record.message for record in caplog.records if record.name != "asyncio"] == []
-
-
 def test_no_more_requests_are_answered_in_a_second_than_stated() -> None:
     """By the times for which the loop is told to wait."""
     pauses_s: list[float] = []
@@ -292,12 +187,8 @@ def test_no_more_requests_are_answered_in_a_second_than_stated() -> None:
 
 
 def test_a_list_that_is_kept_says_so() -> None:
-    async def test(connect: Connect) -> None:
-        head, _, body = (await rest(await connect(GET))).partition(b"\r\n\r\n")
-        assert (status(head), body) == (b"HTTP/1.1 200 OK", b"ns-1:9876")
-        assert b"\r\nX-Rocketns-Kept-Seconds: 34\r\n" in head
-
-    run_http(test, ListedNameServers(("ns-1:9876",), 34.2))
+    answer = _answer("GET", "/rocketmq/nsaddr", lambda: ListedNameServers(("ns-1:9876",), 34.2))
+    assert (answer.status, answer.text, answer.headers[KEPT]) == (200, "ns-1:9876", "34")
 
 
 Start = Callable[..., RocketnsServer]

@@ -123,9 +123,9 @@ def test_a_drain_needs_the_token_and_the_header_that_no_web_page_sends(guarded: 
     assert guarded.ask("/drainz", TOKENS["read"], "POST", **CHANGE).status == 403
     assert guarded.ask("/drainz", TOKENS["drain"], "POST").status == 403
     assert guarded.ask("/drainz", TOKENS["drain"], "POST", Origin="http://a", **CHANGE).status == 403
-    assert not guarded.managed.controller.facts.is_draining
+    assert not guarded.managed.controller.facts.context.going_away
     assert guarded.ask("/drainz", TOKENS["drain"], "POST", **CHANGE).status == 200
-    assert guarded.managed.controller.facts.is_draining
+    assert guarded.managed.controller.facts.context.going_away
 
 
 def test_who_is_refused_fills_no_log_and_no_token_is_in_it(

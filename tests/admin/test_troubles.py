@@ -123,7 +123,7 @@ def missing_topic(scene: PlantedTrouble) -> Managed:
 
 def _is_missing(managed: Managed) -> bool:
     managed.advance(1_000)
-    return managed.controller.facts.missing_topics == 1
+    return managed.controller.facts.asked.missing == 1
 
 
 def not_ready(scene: PlantedTrouble) -> Managed:
@@ -161,7 +161,7 @@ def certificate_ends(scene: PlantedTrouble) -> Managed:
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     with managed.connect() as client, trusting.wrap_socket(client.socket) as encrypted:
         assert encrypted.version() is not None
-    eventually(lambda: managed.controller.facts.certificate_ends_s is not None)
+    eventually(lambda: managed.controller.facts.tls.certificate_ends_s is not None)
     return managed
 
 

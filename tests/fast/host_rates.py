@@ -1,7 +1,7 @@
 """How many connections and requests a second each host may make: token buckets in a bounded table.
 
-A bucket is as `rocketns.access.rates` has it. It is full when the time until which its tokens are spent is over, so a
-host that asked for nothing in the last second needs no bucket at all.
+A bucket is one number: the time until which its tokens are spent, as that of `access.guard.PrincipalRates`. It is full
+when that time is over, so a host that asked for nothing in the last second needs no bucket at all.
 
 It is the definition that rocketns/_fast/connections/hosts.pyx is compared with.
 """
@@ -10,13 +10,25 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from rocketns.access.rates import NS_PER_MS, cost_ns, spend
+NS_PER_MS = 1_000_000
+SECOND_NS = 1_000_000_000
 
 # Hosts that are told apart: so many sets with so many places. A host is in one set, by a keyed hash.
 SETS = 1024
 PLACES = 8
 
 OF_STRANGERS, OF_KNOWN, OF_CONNECTIONS = range(3)
+
+
+def cost_ns(per_second: int) -> int:
+    """The time of one token, rounded down so that a full bucket has all its tokens; 0 without a limit."""
+    return SECOND_NS // per_second if per_second else 0
+
+
+def spend(spent_until_ns: int, cost: int, now_ns: int) -> int | None:
+    """Take a token of this cost: the time until which the bucket's tokens are spent then. None if it is empty."""
+    spent_ns = min(max(spent_until_ns, now_ns), now_ns + SECOND_NS) + cost
+    return None if spent_ns > now_ns + SECOND_NS else spent_ns
 
 
 class Rates(Protocol):

@@ -17,7 +17,7 @@ def add(app: web.Application, view: ControlView) -> None:
     """Control only."""
     recent = Recent(view.facts.tables.broker_live_table)
     view.facts.watch(recent.watch)
-    view.facts.tell_clients()
+    view.facts.reactors.tell_clients()
     history = LastHour(view, recent)
     app.cleanup_ctx.append(history.follow)
     app[SOURCE] = ApiSource(view, recent, Wiped(view, recent), Growing(), history)

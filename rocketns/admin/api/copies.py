@@ -105,7 +105,7 @@ def _broker_row(facts: Facts, group: BrokerData, broker_id: int, now: Now) -> Br
         version_name=None if version is None else version_name(version),
         connection=None if channel is None else channel.address,
         ha_address=None if live is None else live.ha_server_addr,
-        view=None if channel is None or (view := facts.views.through(channel)) is None else view.name,
+        view=None if channel is None or (view := facts.context.views.through(channel)) is None else view.name,
     )
 
 
@@ -144,7 +144,7 @@ def _with_sums(row: TopicRow, queues: object) -> TopicRow:
 def copy_missing(facts: Facts) -> Generator[None, None, tuple[MissingRow, ...]]:
     """The topics that were asked for and have no route."""
     creating = len(creating_groups(facts.tables))
-    return _sliced(facts.asked_topics(), lambda some: [_missing_row(facts, one, creating) for one in some])
+    return _sliced(list(facts.asked.all_missing()), lambda some: [_missing_row(facts, one, creating) for one in some])
 
 
 def _missing_row(facts: Facts, one: AskedTopic, creating: int) -> MissingRow:
@@ -207,7 +207,7 @@ class RouteCopy:
 
 def copy_route(facts: Facts, topic: str, who: str | None = None) -> RouteCopy | None:
     """A look: the route of a topic, None if it has none; as ``who`` gets it, see `view_named`. LookupError."""
-    view = None if who is None else view_named(facts.views, who)
+    view = None if who is None else view_named(facts.context.views, who)
     data = pick_up_route(facts.tables, facts.configuration.namesrv, topic, None if view is None else view.show)
     if data is None:
         return None
@@ -218,7 +218,7 @@ def copy_route(facts: Facts, topic: str, who: str | None = None) -> RouteCopy | 
 
 def copy_views(facts: Facts) -> Generator[None, None, list[ViewRow]]:
     """All views, with how many addresses each maps."""
-    views, mapped, every = facts.views, Counter[str](), 0
+    views, mapped, every = facts.context.views, Counter[str](), 0
     for name in list(facts.tables.broker_addr_table) if views else ():
         if (group := facts.tables.broker_addr_table.get(name)) is not None:
             every += len(group.broker_addrs)

@@ -60,6 +60,7 @@ class LastHour:
                 brokers = (await self._view.copy(copy_brokers)).rows
                 late, (found, missed) = sum(row.state == "late" for row in brokers), facts.reactors.lookups
                 self.rows.append(HistoryRow(
-                    facts.now().epoch_ms, found + missed, missed, facts.registrations, self._recent.heartbeats,
+                    facts.now().epoch_ms, found + missed, missed, facts.context.registrations.total,
+                    self._recent.heartbeats,
                     len(brokers), late, facts.reactors.connections,
                 ))  # fmt: skip

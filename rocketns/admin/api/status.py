@@ -35,7 +35,7 @@ async def read_status(source: ApiSource) -> StatusRow:
         name=scene.address,
         version=__version__,
         now=scene.now_ms,
-        started=scene.now_ms - (facts.now().ms - facts.started_ms),
+        started=scene.now_ms - (facts.now().ms - facts.context.started_ms),
         level=worst(reasons),
         reasons=reasons,
         clusters=len({row.cluster for row in brokers.rows}),
@@ -45,12 +45,12 @@ async def read_status(source: ApiSource) -> StatusRow:
         lost=scene.lost,
         wiped=scene.wiped,
         topics=len(facts.tables.topic_queue_table),
-        missing_topics=facts.missing_topics,
+        missing_topics=facts.asked.missing,
         connections=facts.reactors.connections,
         lookups=found + missed,
         lookups_missed=missed,
-        registrations=facts.registrations,
-        waiting_requests=facts.waiting_requests,
+        registrations=facts.context.registrations.total,
+        waiting_requests=facts.control.waiting_requests,
     )
 
 
@@ -59,7 +59,7 @@ def _scene(
 ) -> StatusScene:
     facts = source.view.facts
     now, changes, configuration = facts.now(), source.recent.events.copy(), facts.configuration
-    journal, ends_s = facts.journal, facts.certificate_ends_s
+    journal, ends_s = facts.journal, facts.tls.certificate_ends_s
     connections, most = facts.reactors.connections, configuration.limits.connections_max
     return StatusScene(
         brokers=brokers,
@@ -76,7 +76,7 @@ def _scene(
         journal_failing=journal is not None and journal.is_failing,
         journal_losing=0 if journal is None else journal.losing,
         certificate_ends_ms=None if ends_s is None or not math.isfinite(ends_s) else round(ends_s * 1000),
-        full=_full(facts) if source.refusing.is_recent(facts.registrations_refused, now.ms) else (),
+        full=_full(facts) if source.refusing.is_recent(facts.context.refusals.count, now.ms) else (),
         connections_full=connections if connections >= most else 0,
     )
 

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from rocketns import __version__
-from rocketns._fast.connections.messages import Ending
+from rocketns._fast.connections.connection import Ending
 from rocketns.admin.metrics.tally import Sizes, Tally
 from rocketns.admin.tokens import AdminGate, TokenRefusal
 from rocketns.admin.view import Log, Pulse
@@ -142,7 +142,7 @@ def _disagreements(s: MetricsScene) -> Labelled:
 
 
 def _certificate(s: MetricsScene) -> float | None:
-    ends_s = s.facts.certificate_ends_s
+    ends_s = s.facts.tls.certificate_ends_s
     return ends_s if ends_s is not None and math.isfinite(ends_s) else None
 
 
@@ -187,11 +187,13 @@ THEMES: dict[str, tuple[Family, ...]] = {
                            "id, or the sender is not registered"}),
         counter("rocketns_registrations_repeated_total",
                 "Registrations with the same body as the broker's last one. They are not decoded.",
-                lambda s: s.facts.registrations_repeated),
+                lambda s: s.facts.context.registrations.repeated),
         counter("rocketns_tables_full_total", "Registrations (103) and requests 217 refused by `rocketns.routesMax`, "
-                "`brokerRoutesMax` or `brokersMax`.", lambda s: s.facts.registrations_refused),
+                "`brokerRoutesMax` or `brokersMax`.", lambda s: s.facts.context.refusals.count),
         counter("rocketns_beyond_bounds_total", "Registrations (103) and requests 217 beyond `brokers_max`, "
-                "`topics_max` or `bytes_max` of a principal.", lambda s: dict(s.facts.registrations_beyond_bounds),
+                "`topics_max` or `bytes_max` of a principal.",
+                lambda s: {"enforce": s.facts.context.beyond_bounds.count,
+                           "observe": s.facts.context.observed_beyond_bounds.count},
                 {"mode": "`enforce`: refused; `observe`: carried out"}),
         histogram("rocketns_broker_heartbeat_gap_seconds",
                   "Time between two signs of life of a broker: registrations and heartbeats.", lambda s: s.tally.gaps),
@@ -203,7 +205,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
                 "Requests that access control decided, where the mode of their class is not `off`. Lookups that "
                 "reactors let pass are in rocketns_lookups_total.",
                 lambda s: {(access.value, mode.word, reason, key): number for (access, mode, reason, key), number
-                           in list(s.facts.access_decisions.items())},
+                           in list(s.facts.context.guard.decisions.items())},
                 {"class": "the class of the request: `lookup`, `read`, `broker`, `admin` …",
                  "mode": "`enforce`: it was refused, if there is a reason; `observe`: it was answered",
                  "reason": "why it was refused, or would have been, in one word; empty if it was allowed",
@@ -218,11 +220,11 @@ THEMES: dict[str, tuple[Family, ...]] = {
         gauge("rocketns_clusters", "Clusters.", lambda s: len(s.facts.tables.cluster_addr_table)),
         gauge("rocketns_topics", "Topics with a route.", lambda s: len(s.facts.tables.topic_queue_table)),
         gauge("rocketns_missing_topics", f"Topics without a route that clients asked for within the last hour, "
-              f"{TOPICS_MAX:,} at most. /api/v1/missing lists them.", lambda s: s.facts.missing_topics),
+              f"{TOPICS_MAX:,} at most. /api/v1/missing lists them.", lambda s: s.facts.asked.missing),
         gauge("rocketns_route_entries", "Pairs of a topic and a broker that has it.", lambda s: s.sizes.entries),
         gauge("rocketns_routes_held", "Routes as `rocketns.routesMax` counts them.", lambda s: s.facts.tables.routes),
         gauge("rocketns_route_bytes", "Memory of the routes.",
-              lambda s: {"control": s.sizes.topic_bytes, "reactors": s.facts.slot_bytes},
+              lambda s: {"control": s.sizes.topic_bytes, "reactors": s.facts.slots.memory_bytes},
               {"of": "`control`: dictionaries and names of the topic table; topics share their queue data, which are "
                      "not counted; `reactors`: the routes as they compose answers of them"}),
         counter("rocketns_view_lookups_total", "Route lookups of clients in a view that reactors answered.",
@@ -244,7 +246,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
               {"kind": "`broker`, `topic` or `order_configuration`"}),
         gauge("rocketns_kv_namespaces", "Namespaces of the KV table.", lambda s: len(s.facts.kv)),
         gauge("rocketns_kv_bytes", "Size of the KV table, as `rocketns.kvBytesMax` counts it.",
-              lambda s: s.facts.kv_bytes),
+              lambda s: s.facts.context.kv_config.bytes),
         counter("rocketns_kv_changes_total", "KV items that were put or deleted.", lambda s: s.tally.changes["kv"]),
         counter("rocketns_config_changes_total", "Properties that request 318 or SIGHUP changed.",
                 lambda s: s.tally.changes["config"]),
@@ -278,7 +280,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
         gauge("rocketns_tls_certificate_not_after_timestamp_seconds",
               "When the certificate in use ends, in seconds since 1970. Absent until TLS is used.", _certificate),
         counter("rocketns_tls_reload_failures_total", "Failed reads of TLS files. The former ones stay in use.",
-                lambda s: s.facts.tls_load_failures),
+                lambda s: s.facts.tls.load_failures),
         gauge("rocketns_admin_connections", "Open connections of the management port.", lambda s: s.gate.connections),
         counter("rocketns_admin_connections_closed_total",
                 "Connections of the management port that it closed itself.",
@@ -302,7 +304,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
         histogram("rocketns_control_turn_duration_seconds",
                   "Length of a turn of the control thread, in which it answers requests.", lambda s: s.measures.turns),
         counter("rocketns_control_slow_turns_total", "Turns of 0.1 s and more. The log says what took the time.",
-                lambda s: s.facts.slow_turns),
+                lambda s: s.facts.control.slow_turns.count),
         gauge("rocketns_control_idle_seconds",
               "Time since the control thread's loop ran last. It runs every 0.25 s.", lambda s: s.pulse.age_s),
         counter("rocketns_stalls_total",
@@ -311,21 +313,22 @@ THEMES: dict[str, tuple[Family, ...]] = {
         counter("rocketns_stalled_seconds_total", "Total length of these times, at most.",
                 lambda s: s.tally.changes["stalled_ms"] / 1000),
         gauge("rocketns_queue_length", "Entries that wait.",
-              lambda s: {"requests": s.facts.waiting_requests, "unregistrations": s.facts.waiting_unregistrations,
-                         "files": s.facts.unwritten, "log": 0 if s.log is None else s.log.waiting},
+              lambda s: {"requests": s.facts.control.waiting_requests,
+                         "unregistrations": len(s.facts.context.unregister_queue),
+                         "files": s.facts.writer.unwritten, "log": 0 if s.log is None else s.log.waiting},
               {"queue": "`requests` for control; `unregistrations`; `files`: changes of the KV and configuration "
                         "files; `log`: lines"}),
         counter("rocketns_file_write_failures_total", "Writes of the KV or configuration file that failed. They are "
-                "not repeated: the next change writes the whole file.", lambda s: s.facts.write_failures),
+                "not repeated: the next change writes the whole file.", lambda s: s.facts.writer.failures),
         gauge("rocketns_queue_bytes", "Bytes that wait.",
-              lambda s: {"requests": s.facts.waiting_bytes, "reactors": s.facts.reactors.queued_bytes},
+              lambda s: {"requests": s.facts.control.waiting_bytes, "reactors": s.facts.reactors.queued_bytes},
               {"queue": "`requests` at control; `reactors`: frames from reactors that control has not decoded"}),
         counter("rocketns_log_dropped_records_total",
                 "Log lines that were dropped because the log's reader is slow.",
                 lambda s: 0 if s.log is None else s.log.dropped_total),
         gauge("rocketns_ready", "1 if `/readyz` says ready, otherwise 0.", lambda s: s.facts.why_not_ready() is None),
         gauge("rocketns_draining", "1 during a drain or a graceful shutdown, otherwise 0.",
-              lambda s: s.facts.is_draining),
+              lambda s: s.facts.context.going_away),
         gauge("rocketns_reactors", "Threads that carry connections.", lambda s: s.facts.reactors.count),
     ),
     "The journal and the start": (
@@ -344,7 +347,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
         gauge("rocketns_restored_brokers", "Brokers that the start took from the journal or from another name server.",
               lambda s: s.facts.tables.filled),
         gauge("rocketns_start_duration_seconds", "Time until the server answered, restoring included. 0 until then.",
-              lambda s: s.facts.start_s),
+              lambda s: s.facts.stalls.start_s),
     ),
     "The build": (
         gauge("rocketns_build_info", "Always 1. The labels say what was built.",
