@@ -30,7 +30,7 @@ from rocketns.server.following import WATCH_INTERVAL_MS as FOLLOW_INTERVAL_MS
 from rocketns.server.following import AccessFile, ViewsFile, in_a_thread
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.missing.watching import TICK_MS as MISSING_INTERVAL_MS
-from rocketns.server.outgoing import ChargedConnection, Reach, refuses
+from rocketns.server.outgoing import ChargedConnection, ReachRules, refuses
 from rocketns.server.process import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.publishing.publisher import Prepared
 from rocketns.server.reactors.handle import REPORT_INTERVAL_MS, RateWatch, drain_counts, flagged_networks, make_reactors
@@ -87,7 +87,7 @@ class NamesrvController:
         self.journal = self._make_journal(state)
         is_mute = configuration.discovery.mute
         self.writer = FileWriter(bytes_max=limits.kv_bytes_max, is_mute=is_mute)
-        self.reach = Reach(configuration.restore.networks)
+        self.reach = ReachRules(configuration.restore.networks)
         self.client = RemotingClient(
             configuration.read_tls, limits=limits, reach=self.reach, make_connection=self._charged, is_mute=is_mute
         )
