@@ -183,7 +183,9 @@ class NamesrvController:
 
         It may be cancelled while it looks for routes; `stop` follows in any case.
         """
-        self._log_configuration()
+        for config in (self.configuration.namesrv, self.configuration.netty):
+            for name, value in properties.items(config).items():
+                log.info("%s=%s", name, value)
         self.access_file.start(self.port)
         self.views_file.start(ipv4_only=self.configuration.ipv4_only)
         for path in (self.core.context.kv_config.path, self.core.context.config_file.path):
@@ -281,11 +283,6 @@ class NamesrvController:
             if loop.time() > ends:
                 break
             await asyncio.sleep(WRITER_PAUSE_S if is_behind else 0)
-
-    def _log_configuration(self) -> None:
-        for config in (self.configuration.namesrv, self.configuration.netty):
-            for name, value in properties.items(config).items():
-                log.info("%s=%s", name, value)
 
     def log_passed_over(self) -> None:
         """The settings that have no effect, or another one than they seem to have. After the boot line: it is there
