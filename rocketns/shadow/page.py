@@ -73,7 +73,7 @@ def content(standing: Standing, *, with_frames: bool = False) -> Markup:
             *([tag("p", more, class_="quiet")] if samples.more else []),
         ))  # fmt: skip
     parts += others
-    numbers = {"not compared": standing.counts.skipped, **standing.relay}
+    numbers = {"not compared": standing.skipped, **standing.relay}
     facts = {_("upstream"): standing.upstream, **{name: number(value) for name, value in numbers.items()}}
     items = [tag("div", tag("dt", name), tag("dd", shown(value))) for name, value in facts.items()]
     parts.append(tag("section", tag("details", tag("summary", tag("b", _("Details"))), tag("dl", *items))))

@@ -12,7 +12,6 @@ from rocketns.protocol.codes import request_name
 
 # Two answers of 16 MiB, the largest frame of Java's own decoder, and a request. A larger pair is skipped.
 PAIR_BYTES_MAX = 40 * 1024 * 1024
-PEER_BYTES_MAX = 255
 # An own answer that comes so long after the upstream's is `late`.
 LATE_MS = 1000.0
 # Names of clients, which they choose; all others are one.

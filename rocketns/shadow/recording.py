@@ -8,29 +8,26 @@ signatures; Java's name server checks none.
 from __future__ import annotations
 
 import base64
-import binascii
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from rocketns.config.properties import is_secret
-from rocketns.errors import MalformedFrame, RocketnsError
-from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
+from rocketns.errors import MalformedFrame
 from rocketns.protocol.codes import RequestCode
-from rocketns.protocol.command import RemotingCommand, decode, next_frame
+from rocketns.protocol.command import RemotingCommand, decode
 from rocketns.shadow.frames import joined, split, without_fields
-from rocketns.shadow.pairs import PAIR_BYTES_MAX, PEER_BYTES_MAX, Outcome, Pair
+from rocketns.shadow.pairs import PAIR_BYTES_MAX, Outcome, Pair
 from rocketns.shadow.tree import BYTES, UnreadableError, parse, text_of, write
+from rocketns.tools.decode.reading import FORMAT, recorded
 
-FORMAT, VERSION = "rocketns-frames", 1
-PAIRS_MAX = 1_000_000  # that are read
 # Of a line: a pair's frames as base64, and what is beside them.
 LINE_BYTES_MAX = PAIR_BYTES_MAX // 3 * 4 + 4096
-NUMBER_MAX = 2**53
 _MODE = 0o600
 # AccessKey, Signature, SecurityToken and OnsChannel, in any case.
 SECRET_FIELDS = frozenset({"accesskey", "signature", "securitytoken", "onschannel"})
@@ -39,10 +36,6 @@ _KV_ITEM = frozenset({RequestCode.PUT_KV_CONFIG, RequestCode.GET_KV_CONFIG})
 # A line, and those that a backslash at its end joins to it. Possessive: a long line leaves nothing to go back to.
 _LOGICAL_LINE = re.compile(rb"(?>[^\\\r\n]+|\\(?:\r\n|.))*+\\?(?:\r\n|[\r\n]|\Z)", re.DOTALL)
 _ESCAPED = re.compile(rb"\\u([0-9a-fA-F]{4})")
-
-
-class RecordingError(RocketnsError):
-    """A file is no recording, or a line of it cannot be read."""
 
 
 def write_recording(path: Path, pairs: Iterable[tuple[Pair, Outcome | None]], note: str = "") -> int:
@@ -55,7 +48,7 @@ def write_recording(path: Path, pairs: Iterable[tuple[Pair, Outcome | None]], no
     written = 0
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(path, flags, _MODE), "wb") as file:
-        file.write(orjson.dumps({"format": FORMAT, "version": VERSION} | ({"note": note} if note else {})) + b"\n")
+        file.write(orjson.dumps(FORMAT | ({"note": note} if note else {})) + b"\n")
         for pair, outcome in pairs:
             try:
                 one = without_secrets(pair)
@@ -71,72 +64,15 @@ def write_recording(path: Path, pairs: Iterable[tuple[Pair, Outcome | None]], no
 
 
 def read_recording(path: Path) -> Iterator[Pair]:
-    """Each pair. A last line that was cut is left out. RecordingError names the line that cannot be read. OSError."""
+    """Each pair. A last line that was cut is left out. FormError names the line that cannot be read. OSError."""
     with path.open("rb") as file:
-        for number in range(1, PAIRS_MAX + 2):
-            line = file.readline(LINE_BYTES_MAX)
-            try:
-                if len(line) == LINE_BYTES_MAX and not line.endswith(b"\n"):
-                    raise RecordingError(f"more than {LINE_BYTES_MAX} bytes")
-                if number == 1:
-                    _check_head(line)
-                elif line.endswith(b"\n"):
-                    yield _read(line)
-                else:
-                    return
-            except RecordingError as error:
-                raise RecordingError(f"line {number}: {error}") from error
-    raise RecordingError(f"more than {PAIRS_MAX} pairs")
-
-
-def _check_head(line: bytes) -> None:
-    head = _object(line)
-    if head.get("format") != FORMAT:
-        raise RecordingError("it is no recording of rocketns")
-    if head.get("version") != VERSION:
-        raise RecordingError(f"its version is {head.get('version')!r}, and this rocketns reads {VERSION}")
-
-
-def _read(line: bytes) -> Pair:
-    fields = _object(line)
-    request, peer = _frame(fields.get("request")), fields.get("peer")
-    if request is None or not isinstance(peer, str):
-        raise RecordingError("a pair without a request or a peer")
-    connection, at_ms = (_number(fields.get(name)) for name in ("connection", "at_ms"))
-    upstream, own = _frame(fields.get("upstream")), _frame(fields.get("own"))
-    return Pair(connection, peer[:PEER_BYTES_MAX], at_ms, request, upstream, own, None, None)
-
-
-def _number(value: Any) -> int:
-    if type(value) is not int or not 0 <= value <= NUMBER_MAX:
-        raise RecordingError("at_ms and connection are numbers from 0 on")
-    return value
+        lines = iter(partial(file.readline, LINE_BYTES_MAX), b"")
+        for one in recorded(takewhile(lambda line: line.endswith(b"\n") or len(line) == LINE_BYTES_MAX, lines)):
+            yield Pair(one.connection, one.peer, one.at_ms, one.request, one.upstream, one.own, None, None)
 
 
 def _base64(frame: bytes | None) -> str | None:
     return None if frame is None else base64.b64encode(frame).decode("ascii")
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    try:
-        found = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise RecordingError("a line is no JSON") from error
-    if not isinstance(found, dict):
-        raise RecordingError("a line is no JSON object")
-    return found
-
-
-def _frame(value: Any) -> bytes | None:
-    if value is None:
-        return None
-    try:
-        frame = base64.b64decode(value, validate=True)
-    except (TypeError, ValueError, binascii.Error) as error:
-        raise RecordingError("a frame is no base64") from error
-    if next_frame(frame, 0, FRAME_SIZE_MAX_BYTES) != len(frame):
-        raise RecordingError("a frame is not whole")
-    return frame
 
 
 def decoded(frame: bytes) -> RemotingCommand:

@@ -125,7 +125,7 @@ class Shadow:
         return Standing(
             self.judge.counts, str(self.upstream), self._address, self._began_ms, _epoch_ms(),
             None if half.port is None else round(half.settles_in_s, 1),
-            self.upstream.trouble, self.relay.counts.items(),
+            self.judge.counts.skipped + self.relay.counts.skipped, self.upstream.trouble, self.relay.counts.items(),
         )  # fmt: skip
 
     def _make_upstream_context(self) -> None:
@@ -148,7 +148,6 @@ class Shadow:
         """Add what the relay counted by itself."""
         for code, number in self.relay.pairing.take_equal().items():
             self.judge.counts.add(code, Outcome.EQUAL, number)
-        self.judge.counts.skipped += self.relay.take_skipped()
 
     def _half_changed(self) -> None:
         if self.half.port is not None:

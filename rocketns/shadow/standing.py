@@ -37,7 +37,8 @@ class Standing:
     """Times are the wall clock's, in milliseconds. Only ``counts`` has texts of peers.
 
     ``address`` is where it listens. ``settles_in_s`` is the time that brokers still have to register at the own half,
-    None while that does not run. ``trouble`` says why the upstream takes no connections. ``relay`` has its numbers.
+    None while that does not run. ``skipped`` pairs were not compared. ``trouble`` says why the upstream takes no
+    connections. ``relay`` has its numbers.
     """
 
     counts: Counts
@@ -46,6 +47,7 @@ class Standing:
     began_ms: int
     now_ms: int
     settles_in_s: float | None = 0.0
+    skipped: int = 0
     trouble: str = ""
     relay: Mapping[str, int] = field(default_factory=dict)
 
@@ -100,9 +102,9 @@ def _of_pairs(standing: Standing) -> Verdict:
         sentence = _("no answers were compared in {ran}").format(ran=ran)
         return Verdict(Mood.WAITING, sentence, advice=_why_nothing(standing))
     sentence = _("0 different of {judged} answers in {ran}").format(judged=judged, ran=ran)
-    if counts.skipped:
+    if standing.skipped:
         return Verdict(Mood.WAITING, _("{sentence}; {skipped} more were not compared").format(
-            sentence=sentence, skipped=number(counts.skipped)))  # fmt: skip
+            sentence=sentence, skipped=number(standing.skipped)))  # fmt: skip
     if standing.ran_ms < ENOUGH_MS:
         enough = _("{sentence}; enough after {day} without a difference")
         return Verdict(Mood.GOOD, enough.format(sentence=sentence, day=shown(ENOUGH_MS / 1000)))

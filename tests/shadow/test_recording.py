@@ -21,9 +21,10 @@ from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from rocketns.__main__ import main
 from rocketns.protocol.command import RemotingCommand, decode
 from rocketns.shadow.pairs import Outcome, Pair
-from rocketns.shadow.recording import RecordingError, read_recording, without_secrets, write_recording
+from rocketns.shadow.recording import read_recording, without_secrets, write_recording
 from rocketns.shadow.replay import NoAnswerError, Player, ReplayConnection, Result, changes
 from rocketns.shadow.tree import UnreadableError
+from rocketns.tools.decode.reading import FormError
 
 WITHIN_S = 60.0
 ANSWERED = frame(json_header(0, flag=1))
@@ -143,7 +144,7 @@ def test_a_file_that_is_there_is_not_written(tmp_path: Path, kind: str) -> None:
 )  # fmt: skip
 def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, bad: bytes) -> None:
     (tmp_path / "a").write_bytes(HEAD + line() + bad + line())
-    with pytest.raises(RecordingError, match="line 3"):
+    with pytest.raises(FormError, match="line 3"):
         list(read_recording(tmp_path / "a"))
 
 

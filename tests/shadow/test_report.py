@@ -47,7 +47,7 @@ HOSTILE = '"><script>alert(1)</script>&\u202e'
 
 
 def hostile_counts() -> Counts:
-    counts = Counts(skipped=2)
+    counts = Counts()
     counts.add(105, Outcome.EQUAL, 40)
     counts.listed["limits"] += 7
     counts.add_client(HOSTILE)
@@ -64,6 +64,7 @@ def shown(counts: Counts | None = None, **fields: Any) -> Standing:
         "began_ms": PAIR.at_ms,
         "now_ms": PAIR.at_ms + 60_000,
         "relay": {"open": 3},
+        "skipped": 2,
     }
     return Standing(hostile_counts() if counts is None else counts, **known | fields)
 
@@ -81,10 +82,9 @@ def equal(number: int) -> Counts:
 def test_nothing_is_called_ready_that_was_not_shown_for_a_day() -> None:
     assert verdict_on(standing(equal(1_234_567))).mood is Mood.GOOD
     assert "enough after 24 h" in verdict_on(standing(equal(12), 1_200_000)).sentence
-    skipped, warming = equal(12), Counts()
-    skipped.skipped = 3
+    warming = Counts()
     warming.add(105, Outcome.WARMING, 5)
-    assert verdict_on(standing(skipped)).mood is Mood.WAITING
+    assert verdict_on(standing(equal(12), skipped=3)).mood is Mood.WAITING
     assert verdict_on(standing(warming)).mood is Mood.WAITING
     assert (warming.judged, warming.unwanted) == (0, 0)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
@@ -80,71 +79,31 @@ def _first_difference(one: str, other: str) -> int:
 
 
 def _of_nodes(path: str, one: Node, other: Node) -> Iterator[Difference]:
-    if one == other:
-        yield from _of_orders(path, one, other)
-    elif isinstance(one, dict) and isinstance(other, dict):
-        yield from _of_members(path, one, other)
-    elif isinstance(one, list) and isinstance(other, list):
-        yield from _of_lists(path, one, other)
-    else:
-        yield Difference(path, write(one), write(other))
-
-
-def _of_orders(path: str, one: Node, other: Node) -> Iterator[Difference]:
     """Dictionaries are equal in any order; answers are not."""
-    if write(one) != write(other):
+    if isinstance(one, str) or isinstance(other, str) or isinstance(one, dict) is not isinstance(other, dict):
+        yield Difference(path, write(one), write(other))
+        return
+    mine, others, is_in_order = _members(one), _members(other), True
+    for key in mine | others:
+        if mine.get(key) != others.get(key):
+            is_in_order = False
+            name = key.replace('"', "")[:NAME_CHARACTERS]
+            inner = f"{path}.{name}" if isinstance(one, dict) else f"{path}[{name}]"
+            if key in mine and key in others:
+                yield from _of_nodes(inner, mine[key], others[key])
+            else:
+                yield Difference(inner, *(write(found[key]) if key in found else ABSENT for found in (mine, others)))
+    if is_in_order and write(one) != write(other):
         yield Difference(f"{path} (order)", write(one), write(other))
 
 
-def _of_members(path: str, one: dict[str, Node], other: dict[str, Node], form: str = "{}.{}") -> Iterator[Difference]:
-    before = False
-    for key in [*one, *(key for key in other if key not in one)]:
-        inner = form.format(path, key.strip('"')[:NAME_CHARACTERS])
-        if key not in one or key not in other:
-            yield Difference(inner, _text(one, key), _text(other, key))
-            before = True
-        elif one[key] != other[key]:
-            yield from _of_nodes(inner, one[key], other[key])
-            before = True
-    if not before:
-        yield Difference(f"{path} (order)", write(one), write(other))
-
-
-def _of_lists(path: str, one: list[Node], other: list[Node]) -> Iterator[Difference]:
-    """Elements with names by their names, texts as sets, anything else by its place."""
-    named, also = _by_name(one), _by_name(other)
-    if named is not None and also is not None:
-        yield from _of_members(path, named, also, "{}[{}]")
-    elif all(isinstance(item, str) for item in (*one, *other)):
-        yield from _of_sets(path, Counter(map(str, one)), Counter(map(str, other)))
-    else:
-        at, also_at = ({str(place): item for place, item in enumerate(items)} for items in (one, other))
-        yield from _of_members(path, at, also_at, "{}[{}]")
-
-
-def _of_sets(path: str, one: Counter[str], other: Counter[str]) -> Iterator[Difference]:
-    more, fewer = one - other, other - one
-    if more or fewer:
-        yield Difference(path, _listed(more), _listed(fewer))
-    else:
-        yield Difference(f"{path} (order)", _listed(one), _listed(other))
-
-
-def _listed(names: Counter[str]) -> str:
-    """What only one side has: how many, and the first of them."""
-    return f"{names.total()} that the other lacks: {', '.join(sorted(names)[:10])}" if names else ABSENT
-
-
-def _by_name(items: list[Node]) -> dict[str, Node] | None:
-    """Objects by their member brokerName; None if some have none, or the same."""
-    named: dict[str, Node] = {}
-    for item in items:
-        name = item.get('"brokerName"') if isinstance(item, dict) else None
-        if not isinstance(name, str) or name in named:
-            return None
-        named[name] = item
-    return named
-
-
-def _text(members: dict[str, Node], key: str) -> str:
-    return write(members[key]) if key in members else ABSENT
+def _members(node: dict[str, Node] | list[Node]) -> dict[str, Node]:
+    """Of a list: objects by their member brokerName, texts by themselves, anything else and repeated ones by place."""
+    if isinstance(node, dict):
+        return node
+    found: dict[str, Node] = {}
+    for place, item in enumerate(node):
+        name = item.get('"brokerName"') if isinstance(item, dict) else item
+        key = name if isinstance(name, str) else str(place)
+        found[key if key not in found else f"{key} at {place}"] = item
+    return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rocketns.access.classes import RIGHTS, Access, AccessRequest, Mode
-from rocketns.access.decision import WHY, Decision, Evidence, RefusalReason, decide, known, why_not
+from rocketns.access.decision import WHY, Decision, Evidence, RefusalReason, decide, why_not
 from rocketns.access.policy import Policy
 from rocketns.access.principal import Principal
 from rocketns.access.signature import Signed
@@ -124,22 +124,16 @@ def explained(policy: Policy, question: Question) -> Explanation:
     """What the policy says of a request."""
     asked, evidence = question.asked(), question.evidence(policy)
     enforced = replace(policy, modes=dict.fromkeys(RIGHTS, Mode.ENFORCE))
-    senders = {one.name for one in known(policy, evidence)}
-    principals = [_judged(one, asked, evidence, is_sender=one.name in senders) for one in policy.principals]
-    others = [(one.name, lacks) for one in policy.principals
-              if (lacks := list(missing(one, evidence))) and why_not(one, asked, evidence) is None]  # fmt: skip
+    principals, others = [], []
+    for one in policy.principals:
+        lacks, reason = list(missing(one, evidence)), why_not(one, asked, evidence)
+        why = lacks or ["it may do that" if reason is None else WHY[reason].format(who="it")]
+        principals.append((one.name, not lacks, why))
+        if lacks and reason is None:
+            others.append((one.name, lacks))
     others.sort(key=lambda other: len(other[1]))
     return Explanation(question, asked, evidence, policy.mode_of(asked.access), decide(enforced, asked, evidence),
                        principals, others)  # fmt: skip
-
-
-def _judged(
-    one: Principal, asked: AccessRequest, evidence: Evidence, *, is_sender: bool
-) -> tuple[str, bool, list[str]]:
-    if not is_sender:
-        return one.name, False, list(missing(one, evidence))
-    reason = why_not(one, asked, evidence)
-    return one.name, True, ["it may do that" if reason is None else WHY[reason].format(who="it")]
 
 
 def missing(principal: Principal, evidence: Evidence) -> Iterator[str]:

@@ -13,14 +13,16 @@ import json
 import re
 import struct
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rocketns.addresses import with_port
 from rocketns.errors import RocketnsError
 
 BYTES_MAX = 256 * 1024 * 1024
-FORMAT = "rocketns-frames"  # see `rocketns.shadow.recording`
+FORMAT = {"format": "rocketns-frames", "version": 1}  # the first line of recorded pairs
+NUMBER_MAX, PEER_CHARACTERS_MAX = 2**53, 255
 _BYTE = r"[0-9a-fA-F]{2}"
 # hexdump -C, xxd, tcpdump -X, Wireshark: an offset, bytes, and the bytes again as characters.
 _BYTES = rf"(?:{_BYTE} {{1,2}})*{_BYTE}|(?:{_BYTE}{_BYTE} )*(?:{_BYTE}){{1,2}}"
@@ -109,7 +111,7 @@ def read(data: bytes, form: str = "") -> list[Stream]:
 def _told(data: bytes) -> str:
     if data[:4] in PCAP_MAGICS or data.startswith(PCAPNG_MAGIC):
         return "pcap"
-    if data.startswith(b"{") and FORMAT.encode() in data[:200]:
+    if data.startswith(b"{") and b"rocketns-frames" in data[:200]:
         return "pairs"
     try:
         text = data.decode("ascii").strip()
@@ -159,21 +161,51 @@ def _packets(data: bytes) -> list[Stream]:
     return streams(data)
 
 
+class Recorded(NamedTuple):
+    """A pair of the file beside a report of `rocketns shadow`: a request, and what the two servers answered, if they
+    did. ``at_ms`` is the wall clock's; ``peer`` asked, over this connection."""
+
+    at_ms: int
+    connection: int
+    peer: str
+    request: bytes
+    upstream: bytes | None
+    own: bytes | None
+
+
+def recorded(lines: Iterable[bytes]) -> Iterator[Recorded]:
+    """Each pair. FormError names the line that cannot be read."""
+    for number, line in enumerate(lines, 1):
+        try:
+            fields = json.loads(line)
+            if number > 1:
+                at_ms, connection, peer = fields["at_ms"], fields["connection"], fields["peer"]
+                if not all(type(one) is int and 0 <= one <= NUMBER_MAX for one in (at_ms, connection)):
+                    raise ValueError("at_ms and connection are numbers from 0 on")
+                request, upstream, own = (_recorded_frame(fields[name]) for name in ("request", "upstream", "own"))
+                if request is None or not isinstance(peer, str):
+                    raise ValueError("a pair without a request or a peer")
+                yield Recorded(at_ms, connection, peer[:PEER_CHARACTERS_MAX], request, upstream, own)
+            elif any(fields.get(name) != value for name, value in FORMAT.items()):
+                raise ValueError(f"it is no recording of rocketns with {FORMAT}")
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
+            raise FormError(f"line {number}: {error}") from error
+
+
+def _recorded_frame(text: str | None) -> bytes | None:
+    frame = None if text is None else base64.b64decode(text, validate=True)
+    if frame is not None and int.from_bytes(frame[:4], "big") + 4 != len(frame):
+        raise ValueError("a frame is not whole")
+    return frame
+
+
 def _pairs(data: bytes) -> list[Stream]:
     """A request, the answer of the upstream and that of rocketns, one after the other."""
     found = []
-    for number, line in enumerate(data.splitlines()[1:], 2):
-        try:
-            pair = json.loads(line)
-            frames = [base64.b64decode(pair.get(name) or "") for name in ("request", "upstream", "own")]
-            peer = str(pair["peer"])
-        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
-            raise FormError(f"line {number} is no pair: {error}") from error
-        ends = (("client", "upstream"), ("upstream", "client"), ("rocketns", "client"))
-        found += [
-            Stream(f"{source} {peer}" if source == "client" else source, target, bytearray(frame), f"pair {number - 1}")
-            for (source, target), frame in zip(ends, frames, strict=True) if frame
-        ]  # fmt: skip
+    for number, one in enumerate(recorded(data.split(b"\n")[:-1]), 1):
+        client = f"client {one.peer}"
+        ends = (client, "upstream", one.request), ("upstream", "client", one.upstream), ("rocketns", "client", one.own)
+        found += [Stream(source, target, bytearray(frame), f"pair {number}") for source, target, frame in ends if frame]
     return found
 
 
