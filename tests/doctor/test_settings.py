@@ -74,6 +74,12 @@ def test_a_broker_that_asks_the_dns_registers_at_each_address_of_the_name() -> N
     assert not list(elsewhere(fleet(servers[0], brokers=(dns("ns.example:9876", "10.0.0.1"),))))
 
 
+def test_a_broker_that_asks_the_dns_for_nothing_is_told_to_have_a_list() -> None:
+    """The doctor ended with an exception."""
+    (finding,) = elsewhere(fleet(name_server(NS_1, groups={}), brokers=(dns(""),)))
+    assert f"namesrvAddr -v {NS_1}" in finding.commands[0]
+
+
 def test_of_a_name_with_several_addresses_a_broker_takes_one() -> None:
     servers = (name_server(NS_1, ips=("10.0.0.1",)), name_server(NS_2, groups={}, ips=("10.0.0.2",)))
     own = dns("ns:9876", "10.0.0.1", "10.0.0.2", fetchNameSrvAddrByDnsLookup="false")

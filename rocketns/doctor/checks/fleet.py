@@ -56,15 +56,6 @@ def seen(facts: Facts) -> Seen:
     return found
 
 
-def places(facts: Facts) -> Mapping[str, Mapping[Member, Sighting]]:
-    """By address, the places that it was seen in."""
-    found: defaultdict[str, dict[Member, Sighting]] = defaultdict(dict)
-    for member, addrs in seen(facts).items():
-        for addr, sighting in addrs.items():
-            found[addr][member] = sighting
-    return found
-
-
 def _all_looks(facts: Facts) -> Iterator[tuple[Sighting, Mapping[str, GroupView]]]:
     for one in facts.readable:
         yield Sighting(one.addr, 0), one.groups or {}
@@ -102,6 +93,7 @@ def clusters(facts: Facts) -> Iterator[Finding]:
     """A finding for each such name."""
     for broker, found in sorted(_clusters_of(facts).items()):
         if len(found) > 1:
+            first = facts.groups.get(broker)  # what came first: a name server shows its cluster with its addresses
             sentence = _("The broker name %(broker)s is registered in several clusters, %(clusters)s: brokers of one "
                          "name are one broker to clients, and replace each other's address.") % {
                 "broker": broker, "clusters": listed(found)}  # fmt: skip
@@ -114,25 +106,15 @@ def clusters(facts: Facts) -> Iterator[Finding]:
                 _("# in broker.conf of the broker of one cluster, then restart it:"),
                 setting("brokerName", f"{broker}-2"),
                 _("# or, where only its cluster is wrong: brokerClusterName=%(cluster)s")
-                % {"cluster": _home(facts, broker) or min(found)},
+                % {"cluster": first.cluster if first is not None and first.cluster else min(found)},
             )
-            evidence += tuple(_own(facts, broker))
+            evidence += tuple(
+                _("%(broker)s (%(addr)s): brokerClusterName=%(cluster)s (request 26)")
+                % {"broker": broker, "addr": one.addr, "cluster": cluster}
+                for one in facts.brokers
+                if one.name == broker and (cluster := one.setting("brokerClusterName")) is not None
+            )
             yield Finding(TWO_CLUSTERS, State.ILL, sentence, evidence, commands, weight_of_brokers(facts, {broker}))
-
-
-def _home(facts: Facts, broker: str) -> str | None:
-    """The cluster that a name server shows with its addresses: that of the broker which came first."""
-    group = facts.groups.get(broker)
-    return None if group is None else group.cluster
-
-
-def _own(facts: Facts, broker: str) -> Iterator[str]:
-    """What the brokers of that name have in their configurations."""
-    for one in facts.brokers:
-        cluster = one.setting("brokerClusterName")
-        if one.name == broker and cluster is not None:
-            yield _("%(broker)s (%(addr)s): brokerClusterName=%(cluster)s (request 26)") % {
-                "broker": broker, "addr": one.addr, "cluster": cluster}  # fmt: skip
 
 
 def _clusters_of(facts: Facts) -> dict[str, dict[str, set[str]]]:
@@ -211,9 +193,11 @@ def moves(facts: Facts) -> Iterator[Finding]:
             }
             yield Finding(MOVES, State.ILL, sentence, _sightings(member, addrs), (command,),
                           weight_of_brokers(facts, {member.broker}))  # fmt: skip
-    for addr, found in places(facts).items():
-        if len(found) > 1:
-            yield _moving(facts, addr, found)
+    places: defaultdict[str, dict[Member, Sighting]] = defaultdict(dict)
+    for member, addrs in seen(facts).items():
+        for addr, sighting in addrs.items():
+            places[addr][member] = sighting
+    yield from (_moving(facts, addr, found) for addr, found in places.items() if len(found) > 1)
 
 
 def _moving(facts: Facts, addr: str, found: Mapping[Member, Sighting]) -> Finding:

@@ -152,25 +152,23 @@ def _divided(facts: Facts, topic: str, having: list[NameServerFacts], lacking: l
         *(_("%(addr)s has a route of %(topic)s: the brokers %(brokers)s")
           % {"addr": one.addr, "topic": topic, "brokers": listed(one.queues(topic))} for one in having),
     )  # fmt: skip
-    commands = (
-        (_(WAIT),)
-        if absent and all(absent <= on_their_way(facts, one) for one in lacking)
-        else _registering(facts, absent)
-    )
+    commands: tuple[str, ...]
+    if not absent:
+        commands = (
+            _("# a broker sends its topics again within 30 s; if the topic is still lacking then, see its log:"),
+            "grep -i registerBroker ~/logs/rocketmqlogs/broker.log | tail",
+        )
+    elif all(absent <= on_their_way(facts, one) for one in lacking):
+        commands = (_(WAIT),)
+    else:
+        shown = "; ".join(f"{name}: {members(facts.groups[name])}" for name in sorted(absent) if name in facts.groups)
+        commands = (
+            _("# in broker.conf of these brokers, then restart them, one at a time (%(brokers)s):")
+            % {"brokers": shown},
+            f"namesrvAddr={namesrv_addr(facts)}",
+        )
     return Finding(ON_SOME, State.ILL, sentence, evidence, commands, Weight.EXPLAINS,
                    frozenset({"broker-registers-elsewhere", "registration-size"}))  # fmt: skip
-
-
-def _registering(facts: Facts, absent: set[str]) -> tuple[str, ...]:
-    if not absent:
-        return (_("# a broker sends its topics again within 30 s; if the topic is still lacking then, see its log:"),
-                "grep -i registerBroker ~/logs/rocketmqlogs/broker.log | tail")  # fmt: skip
-    groups = facts.groups
-    shown = "; ".join(f"{name}: {members(groups[name])}" for name in sorted(absent) if name in groups)
-    return (
-        _("# in broker.conf of these brokers, then restart them, one at a time (%(brokers)s):") % {"brokers": shown},
-        f"namesrvAddr={namesrv_addr(facts)}",
-    )
 
 
 _NUMBERS = re.compile("[0-9]+")

@@ -32,9 +32,6 @@ WAITING: dict[int, str] = {
     ResponseCode.SYSTEM_BUSY: N_("The name server %(addr)s answers no route lookups: it is overloaded."),
     ResponseCode.GO_AWAY: N_("The name server %(addr)s answers no route lookups any more: it drains, or stops."),
 }
-ELSEWHERE = N_("# if the client runs on another machine, ask there: %(command)s")
-CODE = N_("%(addr)s answered a route lookup (request 105) with code %(code)d")
-REFUSED = N_("%(addr)s answered request 106 (brokers of the fleet) with code %(code)d")
 
 
 def reachable(facts: Facts) -> Iterator[Finding]:
@@ -44,76 +41,57 @@ def reachable(facts: Facts) -> Iterator[Finding]:
     for one in silent:
         yield _silent(one, facts, weight)
     for one in facts.name_servers:
-        code = one.codes.get(RequestCode.GET_ROUTEINFO_BY_TOPIC)
-        if code is not None and code in WAITING:
-            yield _not_ready(one, code, facts)
-        elif code == ResponseCode.NO_PERMISSION:
-            yield _refusing(one, facts)
-        elif one.outcome is Outcome.ANSWERED and one.kind is not Kind.OTHER:
-            yield from _unread(one, facts)
+        if one.outcome is Outcome.ANSWERED and one.kind is not Kind.OTHER:
+            yield from _useless(one, facts)
 
 
 def _silent(one: NameServerFacts, facts: Facts, weight: Weight) -> Finding:
-    words = {"addr": one.addr, "s": facts.options.timeout_s}
-    evidence = [one.error] if one.error else []
-    if one.ips:
-        evidence.append(_("its host is %(ips)s") % {"ips": ", ".join(one.ips)})
-    if one.name:
-        evidence.append(
-            _("it is one of the addresses of %(name)s, and a client takes any of them") % {"name": one.name}
-        )
-    commands = () if facts.options.from_client else (_(ELSEWHERE) % {"command": again(facts, "--from-client")},)
-    return Finding(
-        REACHABLE, State.ILL, _(SENTENCES[one.outcome]) % words, tuple(evidence), (_repair(one), *commands), weight
-    )
-
-
-def _repair(one: NameServerFacts) -> str:
+    words = {"addr": one.addr, "s": facts.options.timeout_s, "name": one.name, "ips": ", ".join(one.ips),
+             "command": again(facts, "--from-client")}  # fmt: skip
+    evidence = [
+        *([one.error] if one.error else ()),
+        *([_("its host is %(ips)s") % words] if one.ips else ()),
+        *([_("it is one of the addresses of %(name)s, and a client takes any of them") % words] if one.name else ()),
+    ]
+    repair = _("# open the way to %(addr)s, or take it off the list of clients and brokers") % words
     if one.outcome is Outcome.UNRESOLVED:
-        return _("# correct the name in the list of name servers of clients and brokers, or add it to the DNS")
-    if one.outcome in (Outcome.REFUSED, Outcome.SILENT):
-        return _("# start the name server there again, or take it off the list of clients and brokers")
-    return _("# open the way to %(addr)s, or take it off the list of clients and brokers") % {"addr": one.addr}
+        repair = _("# correct the name in the list of name servers of clients and brokers, or add it to the DNS")
+    elif one.outcome in (Outcome.REFUSED, Outcome.SILENT):
+        repair = _("# start the name server there again, or take it off the list of clients and brokers")
+    commands = [repair]
+    if not facts.options.from_client:
+        commands.append(_("# if the client runs on another machine, ask there: %(command)s") % words)
+    return Finding(REACHABLE, State.ILL, _(SENTENCES[one.outcome]) % words, tuple(evidence), tuple(commands), weight)
 
 
-def _not_ready(one: NameServerFacts, code: int, facts: Facts) -> Finding:
-    sentence = _(WAITING[code]) % {"addr": one.addr}
-    evidence = _(CODE) % {"addr": one.addr, "code": code}
-    weight = Weight.EXPLAINS if len(facts.name_servers) == 1 else Weight.PARTLY
-    command = _("# ask again in a minute: %(command)s") % {"command": f"rocketns health -n {one.addr}"}
-    return Finding(REACHABLE, State.ILL, sentence, (evidence,), (command,), weight)
-
-
-def _refusing(one: NameServerFacts, facts: Facts) -> Finding:
-    sentence = _("The name server %(addr)s refuses the route lookups of this doctor: they are not signed, or not by "
-                 "a known key. Clients without a key are refused as well.") % {"addr": one.addr}  # fmt: skip
-    evidence = _(CODE) % {"addr": one.addr, "code": ResponseCode.NO_PERMISSION}
-    return Finding(REACHABLE, State.UNKNOWN, sentence, (evidence,), _signed(facts), Weight.EXPLAINS)
-
-
-def _signed(facts: Facts) -> tuple[str, ...]:
-    return (_("# sign the requests with the accessKey and secretKey of mqadmin's file:"),
-            again(facts, "--tools-yml $ROCKETMQ_HOME/conf/tools.yml"))  # fmt: skip
-
-
-def _unread(one: NameServerFacts, facts: Facts) -> Iterator[Finding]:
-    """It answers, and does not show its brokers, or not what was asked for. Then what it has is not known."""
-    if not one.is_readable:
-        yield _hiding(one, facts)
+def _useless(one: NameServerFacts, facts: Facts) -> Iterator[Finding]:
+    """It answers, and no route lookups; or it does not show its brokers, or not what was asked for."""
+    lookup, brokers = (
+        one.codes.get(code) for code in (RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_BROKER_CLUSTER_INFO)
+    )
+    words = {"addr": one.addr, "code": lookup or brokers, "command": f"rocketns health -n {one.addr}"}
+    signed = (_("# sign the requests with the accessKey and secretKey of mqadmin's file:"),
+              again(facts, "--tools-yml $ROCKETMQ_HOME/conf/tools.yml"))  # fmt: skip
+    told = _("%(addr)s answered a route lookup (request 105) with code %(code)d") % words if lookup else ""
+    if lookup in WAITING:
+        weight = Weight.EXPLAINS if len(facts.name_servers) == 1 else Weight.PARTLY
+        command = _("# ask again in a minute: %(command)s") % words
+        yield Finding(REACHABLE, State.ILL, _(WAITING[lookup]) % words, (told,), (command,), weight)
+    elif lookup == ResponseCode.NO_PERMISSION:
+        sentence = _("The name server %(addr)s refuses the route lookups of this doctor: they are not signed, or not "
+                     "by a known key. Clients without a key are refused as well.") % words  # fmt: skip
+        yield Finding(REACHABLE, State.UNKNOWN, sentence, (told,), signed, Weight.EXPLAINS)
+    elif not one.is_readable:
+        sentence = _("The name server %(addr)s does not show its brokers to this doctor.") % words
+        if brokers is not None:
+            told = _("%(addr)s answered request 106 (brokers of the fleet) with code %(code)d") % words
+        yield Finding(REACHABLE, State.UNKNOWN, sentence, (one.error if brokers is None else told,),
+                      signed if brokers == ResponseCode.NO_PERMISSION else (),
+                      Weight.PARTLY if facts.readable else Weight.EXPLAINS)  # fmt: skip
     elif one.error:
         is_asked = any(topic not in one.routes for topic in facts.options.topics)
-        sentence = _("Some answers of the name server %(addr)s cannot be read.") % {"addr": one.addr}
-        weight = Weight.PARTLY if is_asked else Weight.NOTE
-        yield Finding(REACHABLE, State.UNKNOWN, sentence, (one.error,), (), weight)
-
-
-def _hiding(one: NameServerFacts, facts: Facts) -> Finding:
-    sentence = _("The name server %(addr)s does not show its brokers to this doctor.") % {"addr": one.addr}
-    code = one.codes.get(RequestCode.GET_BROKER_CLUSTER_INFO)
-    evidence = one.error if code is None else _(REFUSED) % {"addr": one.addr, "code": code}
-    commands = _signed(facts) if code == ResponseCode.NO_PERMISSION else ()
-    weight = Weight.PARTLY if facts.readable else Weight.EXPLAINS
-    return Finding(REACHABLE, State.UNKNOWN, sentence, (evidence,), commands, weight)
+        sentence = _("Some answers of the name server %(addr)s cannot be read.") % words
+        yield Finding(REACHABLE, State.UNKNOWN, sentence, (one.error,), (), Weight.PARTLY if is_asked else Weight.NOTE)
 
 
 KIND = "name-server-kind"
@@ -124,32 +102,19 @@ def kind(facts: Facts) -> Iterator[Finding]:
     others = [one for one in facts.name_servers if one.kind is Kind.OTHER or one.outcome is Outcome.OTHER_PROTOCOL]
     weight = Weight.EXPLAINS if len(others) == len(facts.name_servers) else Weight.PARTLY
     for one in others:
-        yield Finding(KIND, State.ILL, _of_kind(one), _other_evidence(one), (_own_address(one),), weight)
+        sentence = _("%(addr)s is no name server but a broker or a proxy: it knows no requests of name servers.")
+        evidence = _("it answers request 106 (brokers of the fleet) with code 3, request not supported")
+        if one.outcome is Outcome.OTHER_PROTOCOL:
+            sentence = _("%(addr)s is no name server: what answers there does not speak RocketMQ's protocol.")
+            evidence = one.error
+        command = _("# give clients and brokers the name server's own address instead of %(addr)s; its port is 9876 "
+                    "by default")  # fmt: skip
+        words = {"addr": one.addr}
+        yield Finding(KIND, State.ILL, sentence % words, (evidence,), (command % words,), weight)
     known = Counter(_shown(one) for one in facts.readable)
     if known and not others:
         names = ", ".join(f"{count} {name}" for name, count in sorted(known.items()))
         yield Finding(KIND, State.WELL, _("name servers: %(names)s") % {"names": names})
-
-
-def _of_kind(one: NameServerFacts) -> str:
-    if one.outcome is Outcome.OTHER_PROTOCOL:
-        return _("%(addr)s is no name server: what answers there does not speak RocketMQ's protocol.") % {
-            "addr": one.addr
-        }
-    return _("%(addr)s is no name server but a broker or a proxy: it knows no requests of name servers.") % {
-        "addr": one.addr
-    }
-
-
-def _other_evidence(one: NameServerFacts) -> tuple[str, ...]:
-    if one.outcome is Outcome.OTHER_PROTOCOL:
-        return (one.error,)
-    return (_("it answers request 106 (brokers of the fleet) with code 3, request not supported"),)
-
-
-def _own_address(one: NameServerFacts) -> str:
-    return _("# give clients and brokers the name server's own address instead of %(addr)s; its port is 9876 by "
-             "default") % {"addr": one.addr}  # fmt: skip
 
 
 def _shown(one: NameServerFacts) -> str:
@@ -160,49 +125,35 @@ def _shown(one: NameServerFacts) -> str:
 
 
 TLS = "tls"
-WITH = N_("with TLS %(addr)s answers, without it the connection is closed")
-WITHOUT = N_("without TLS %(addr)s answers, with it the connection is closed")
 
 
 def transport(facts: Facts) -> Iterator[Finding]:
     """A finding for name servers, and one for brokers."""
-    wrong = Outcome.SPEAKS_PLAIN if facts.options.tls else Outcome.SPEAKS_TLS
-    servers = [one.addr for one in facts.name_servers if one.outcome is wrong]
-    brokers = [addr for addr, one in facts.addresses.items() if one.outcome is wrong]
-    evidence = _(WITHOUT if facts.options.tls else WITH)
-    if servers:
-        weight = Weight.EXPLAINS if len(servers) == len(facts.name_servers) else Weight.PARTLY
-        lines = tuple(evidence % {"addr": addr} for addr in servers)
-        yield Finding(TLS, State.ILL, _of_servers(facts, servers), lines, _other_way(facts), weight)
-    if brokers:
-        weight = Weight.EXPLAINS if len(brokers) == len(facts.addresses) else Weight.PARTLY
-        lines = tuple(evidence % {"addr": addr} for addr in brokers)
-        yield Finding(TLS, State.ILL, _of_brokers(facts, brokers), lines, _other_way(facts), weight)
-
-
-def _of_servers(facts: Facts, addrs: list[str]) -> str:
-    without = _("The name server %(addrs)s speaks no TLS, so clients with TLS find no route.")
-    only = _("The name server %(addrs)s speaks only TLS, so clients without TLS find no route.")
-    return (without if facts.options.tls else only) % {"addrs": listed(addrs)}
-
-
-def _of_brokers(facts: Facts, addrs: list[str]) -> str:
-    without = _("The broker at %(addrs)s speaks no TLS, so clients with TLS do not reach it.")
-    only = _("The broker at %(addrs)s speaks only TLS, so clients without TLS do not reach it.")
-    return (without if facts.options.tls else only) % {"addrs": listed(addrs)}
-
-
-def _other_way(facts: Facts) -> tuple[str, ...]:
     if facts.options.tls:
-        return (
+        wrong = Outcome.SPEAKS_PLAIN
+        servers = _("The name server %(addrs)s speaks no TLS, so clients with TLS find no route.")
+        brokers = _("The broker at %(addrs)s speaks no TLS, so clients with TLS do not reach it.")
+        evidence = _("without TLS %(addr)s answers, with it the connection is closed")
+        commands = (
             _("# in the client: tls.enable=false; or in the server: tls.server.mode=permissive (-Dtls.server.mode=…)"),
             again(replace(facts, options=replace(facts.options, tls=False))),
         )
-    return (
-        _("# in the client: -Dtls.enable=true (Java; setUseTLS(true) in code); or in the server, both kinds: "
-          "-Dtls.server.mode=permissive"),
-        again(facts, "-Dtls.enable=true"),
-    )  # fmt: skip
+    else:
+        wrong = Outcome.SPEAKS_TLS
+        servers = _("The name server %(addrs)s speaks only TLS, so clients without TLS find no route.")
+        brokers = _("The broker at %(addrs)s speaks only TLS, so clients without TLS do not reach it.")
+        evidence = _("with TLS %(addr)s answers, without it the connection is closed")
+        commands = (
+            _("# in the client: -Dtls.enable=true (Java; setUseTLS(true) in code); or in the server, both kinds: "
+              "-Dtls.server.mode=permissive"),
+            again(facts, "-Dtls.enable=true"),
+        )  # fmt: skip
+    for sentence, tried in ((servers, facts.name_servers), (brokers, facts.addresses.values())):
+        addrs = [one.addr for one in tried if one.outcome is wrong]
+        if addrs:
+            lines = tuple(evidence % {"addr": addr} for addr in addrs)
+            weight = Weight.EXPLAINS if len(addrs) == len(tried) else Weight.PARTLY
+            yield Finding(TLS, State.ILL, sentence % {"addrs": listed(addrs)}, lines, commands, weight)
 
 
 AGREE = "name-servers-agree"
@@ -224,15 +175,16 @@ def agreement(facts: Facts) -> Iterator[Finding]:
                 % {
                     "broker": name,
                     "members": members(group),
-                    "at": addresses_of(_having(facts, name)),
+                    "at": addresses_of([each for each in facts.readable if name in (each.groups or {})]),
                     "addr": one.addr,
                 }
                 for name, group in sorted(groups.items())[:10]
             )
             waits = bool(groups) and groups.keys() <= on_their_way(facts, one)
+            concerns = not facts.options.topics or any(one.lacks(topic) for topic in _divided(facts))
             yield Finding(AGREE, State.UNKNOWN if waits else State.ILL, _lacks(one, list(groups), topics), evidence,
                           (_(WAIT),) if waits else _register(facts, groups),
-                          _weight_of_lacking(facts, one))  # fmt: skip
+                          Weight.PARTLY if concerns else Weight.ELSEWHERE)  # fmt: skip
 
 
 def _strangers(facts: Facts) -> tuple[NameServerFacts, NameServerFacts] | None:
@@ -272,10 +224,6 @@ def _divided(facts: Facts) -> Iterator[str]:
             yield topic
 
 
-def _having(facts: Facts, broker: str) -> list[NameServerFacts]:
-    return [one for one in facts.readable if broker in (one.groups or {})]
-
-
 def _lacked_topics(one: NameServerFacts, facts: Facts) -> list[str]:
     """The topics that others list. Where it lists none, nothing is known to be lacking."""
     if one.topics is None:
@@ -302,9 +250,3 @@ def _register(facts: Facts, groups: object) -> tuple[str, ...]:
         _("# in broker.conf of these brokers, then restart them, one at a time:"),
         f"namesrvAddr={namesrv_addr(facts)}",
     )
-
-
-def _weight_of_lacking(facts: Facts, one: NameServerFacts) -> Weight:
-    if facts.options.topics and not any(one.lacks(topic) for topic in _divided(facts)):
-        return Weight.ELSEWHERE
-    return Weight.PARTLY

@@ -16,24 +16,20 @@ from rocketns.protocol.codes import MASTER_ID, V5_0_0
 
 SIZE = "registration-size"
 NEAR = 0.8  # of the size that is read
-_NOT_WHOLE = ("compressedRegister", "enableSplitRegistration")
 
 
 def registration_size(facts: Facts) -> Iterator[Finding]:
     """A finding for each broker that is near the limit, or beyond it, or at no name server for a reason that this may
     be."""
     for broker in facts.brokers:
-        size = broker.topics_bytes or 0
-        if broker.topics_bytes is None and not broker.is_announced and not _is_smaller(broker):
-            yield _not_measured(broker)
-        elif size >= NEAR * FRAME_SIZE_MAX_BYTES and not _is_smaller(broker):
-            yield _large(facts, broker, size)
-
-
-def _not_measured(broker: BrokerFacts) -> Finding:
-    sentence = _("Whether the registration of %(broker)s is too large cannot be told: it does not say how many topics "
-                 "it has (request 21).") % {"broker": f"{broker.name} ({broker.addr})"}  # fmt: skip
-    return Finding(SIZE, State.UNKNOWN, sentence)
+        if _is_smaller(broker):
+            continue
+        if broker.topics_bytes is None and not broker.is_announced:
+            sentence = _("Whether the registration of %(broker)s is too large cannot be told: it does not say how many "
+                         "topics it has (request 21).") % {"broker": f"{broker.name} ({broker.addr})"}  # fmt: skip
+            yield Finding(SIZE, State.UNKNOWN, sentence)
+        elif (broker.topics_bytes or 0) >= NEAR * FRAME_SIZE_MAX_BYTES:
+            yield _large(facts, broker, broker.topics_bytes or 0)
 
 
 def is_too_large(broker: BrokerFacts) -> bool:
@@ -43,45 +39,37 @@ def is_too_large(broker: BrokerFacts) -> bool:
 
 def _is_smaller(broker: BrokerFacts) -> bool:
     """Whether it sends less than all topics as JSON."""
-    return any(broker.is_on(name) for name in _NOT_WHOLE)
+    return any(broker.is_on(name) for name in ("compressedRegister", "enableSplitRegistration"))
 
 
 def _large(facts: Facts, broker: BrokerFacts, size: int) -> Finding:
-    words = {"broker": f"{broker.name} ({broker.addr})", "addr": broker.addr, "size": f"{size:,}",
-             "most": f"{FRAME_SIZE_MAX_BYTES:,}", "percent": round(100 * size / FRAME_SIZE_MAX_BYTES)}  # fmt: skip
-    evidence = (
-        _measured(broker, words),
-        _("its configuration says compressedRegister=%(compressed)s, enableSplitRegistration=%(split)s")
-        % {"compressed": broker.setting("compressedRegister") or "false",
-           "split": broker.setting("enableSplitRegistration") or "false"},
-    )  # fmt: skip
-    if is_too_large(broker):
-        sentence = _(
-            "The registration of %(broker)s is too large: about %(size)s bytes, and a name server reads %(most)s. It "
-            "closes the connection, and the broker is never registered."
-        )
-        return Finding(SIZE, State.ILL, sentence % words, evidence, _smaller(facts, broker), Weight.PRECISELY)
-    sentence = _("The registration of %(broker)s is near the limit: %(size)s of %(most)s bytes, %(percent)d %%.")
-    return Finding(SIZE, State.ILL, sentence % words, evidence, _smaller(facts, broker), Weight.NOTE)
-
-
-def _measured(broker: BrokerFacts, words: Mapping[str, object]) -> str:
-    if broker.topics_count is None:
-        return _("%(broker)s: all its topics are %(size)s bytes of JSON (request 21)") % words
-    return _("%(broker)s: its %(count)s topics are about %(size)s bytes of JSON (request 21)") % {
-        **words, "count": f"{broker.topics_count:,}"}  # fmt: skip
-
-
-def _smaller(facts: Facts, broker: BrokerFacts) -> tuple[str, ...]:
     """A broker that can send its topics in parts does so at both kinds of name servers. One of 5.x cannot compress its
     registration for a Java name server: see `elsewhere`."""
+    words = {"broker": f"{broker.name} ({broker.addr})", "size": f"{size:,}", "count": f"{broker.topics_count or 0:,}",
+             "most": f"{FRAME_SIZE_MAX_BYTES:,}", "percent": round(100 * size / FRAME_SIZE_MAX_BYTES),
+             "compressed": broker.setting("compressedRegister") or "false",
+             "split": broker.setting("enableSplitRegistration") or "false"}  # fmt: skip
+    if is_too_large(broker):
+        weight, sentence = Weight.PRECISELY, _(
+            "The registration of %(broker)s is too large: about %(size)s bytes, and a name server reads %(most)s. It "
+            "closes the connection, and the broker is never registered."
+        )  # fmt: skip
+    else:
+        weight, sentence = Weight.NOTE, _(
+            "The registration of %(broker)s is near the limit: %(size)s of %(most)s bytes, %(percent)d %%."
+        )  # fmt: skip
+    measured = _("%(broker)s: its %(count)s topics are about %(size)s bytes of JSON (request 21)")
+    if broker.topics_count is None:
+        measured = _("%(broker)s: all its topics are %(size)s bytes of JSON (request 21)")
+    set_up = _("its configuration says compressedRegister=%(compressed)s, enableSplitRegistration=%(split)s")
     splits = broker.setting("enableSplitRegistration") is not None
     name = "enableSplitRegistration" if splits else "compressedRegister"
-    return (
+    commands = (
         mqadmin(facts, "updateBrokerConfig", "-b", broker.addr, "-k", name, "-v", "true"),
         _("# the broker registers with it within 30 s, and writes it into its broker.conf"),
         _("# and fewer topics: those that nobody uses can be deleted (mqadmin deleteTopic)"),
     )
+    return Finding(SIZE, State.ILL, sentence % words, (measured % words, set_up % words), commands, weight)
 
 
 ELSEWHERE = "broker-registers-elsewhere"
@@ -172,30 +160,45 @@ def _elsewhere(facts: Facts, broker: BrokerFacts, lacking: list[NameServerFacts]
     strange = [one for one in lacking if not _is_among(one, broker)]
     words = {"broker": broker.name or broker.addr, "addr": broker.addr, "list": broker.setting("namesrvAddr") or "",
              "lacking": addresses_of(strange or lacking)}  # fmt: skip
-    if not broker.own_list:
-        return _by_address_server(facts, broker, lacking, words)
     evidence = [_("%(broker)s (%(addr)s): namesrvAddr=%(list)s (request 26)") % words,
                 _("%(lacking)s does not show it (request 106)") % words]  # fmt: skip
-    if strange:
+    commands: tuple[str, ...]
+    if not broker.own_list:
+        sentence = _("The broker %(broker)s has no list of name servers of its own, and is not registered at "
+                     "%(lacking)s.")  # fmt: skip
+        evidence = [_("%(broker)s (%(addr)s): namesrvAddr is empty (request 26)") % words]
+        if broker.is_on("fetchNamesrvAddrByAddressServer"):
+            evidence.append(_("it asks an address server for them: fetchNamesrvAddrByAddressServer=true"))
+        commands = (*_commands(facts, broker, lacking)[:1],
+                    _("# then restart it: a broker that started without a list reads none later"))  # fmt: skip
+    elif strange:
         sentence = _("The broker %(broker)s does not register at %(lacking)s: its own list of name servers lacks it.")
         if broker.is_on(BY_DNS):
             sentence = _("The broker %(broker)s does not register at %(lacking)s: it asks for the DNS name %(list)s, "
                          "which does not have that address.")  # fmt: skip
         evidence += [_("%(item)s is %(ips)s here") % {"item": item, "ips": ", ".join(broker.ips_of(item)) or "?"}
                      for item in broker.own_list if literal(split(item)[0]) is None]  # fmt: skip
-        return Finding(ELSEWHERE, State.ILL, sentence % words, tuple(evidence), _commands(facts, broker, strange),
-                       _weight(facts, broker))  # fmt: skip
-    return _refused(facts, broker, lacking, words, evidence)
+        commands = _commands(facts, broker, strange)
+    elif broker.is_on("useTLS") not in (None, facts.options.tls):
+        sentence, commands = _other_transport(facts)
+        words["on"] = str(broker.is_on("useTLS")).lower()
+        evidence.append(_("%(broker)s: useTLS=%(on)s (request 26)") % words)
+    elif _compresses_in_vain(broker, lacking):
+        sentence = _("The broker %(broker)s is not registered at %(lacking)s: it compresses its registrations, and a "
+                     "Java name server cannot read those of a 5.x broker.")  # fmt: skip
+        evidence.append(_("%(broker)s: compressedRegister=true (request 26)") % words)
+        commands = (
+            mqadmin(facts, "updateBrokerConfig", "-b", broker.addr, "-k", "compressedRegister", "-v", "false"),
+            _("# if the registration is too large then, in parts:"),
+            mqadmin(facts, "updateBrokerConfig", "-b", broker.addr, "-k", "enableSplitRegistration", "-v", "true"),
+        )
+    else:
+        return _refused(facts, broker, words, tuple(evidence))
+    return Finding(ELSEWHERE, State.ILL, sentence % words, tuple(evidence), commands, _weight(facts, broker))
 
 
-def _refused(
-    facts: Facts, broker: BrokerFacts, lacking: list[NameServerFacts], words: dict[str, str], evidence: list[str]
-) -> Finding:
+def _refused(facts: Facts, broker: BrokerFacts, words: dict[str, str], evidence: tuple[str, ...]) -> Finding:
     """It knows the name server, and is not there."""
-    if broker.is_on("useTLS") not in (None, facts.options.tls):
-        return _other_transport(facts, broker, words, evidence)
-    if _compresses_in_vain(broker, lacking):
-        return _compressed(facts, broker, words, evidence)
     text = broker.setting("updateNameServerAddrPeriod") or ""
     each_ms = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else READS_LIST_EACH_MS
     sentence = _("The broker %(broker)s has %(lacking)s in its list of name servers, and is not registered there. It "
@@ -205,11 +208,10 @@ def _refused(
         _("# ask again when that time has passed. Then the broker's log names the reason:"),
         "grep -iE 'registerBroker|register.* to name ?server' ~/logs/rocketmqlogs/broker.log | tail",
     )
-    weight = Weight.PARTLY if is_too_large(broker) else _weight(facts, broker)
-    state = State.ILL if is_too_large(broker) else State.UNKNOWN
-    return Finding(
-        ELSEWHERE, state, sentence, tuple(evidence), commands, weight, frozenset({"registration-size", "tls"})
-    )
+    state, weight = State.UNKNOWN, _weight(facts, broker)
+    if is_too_large(broker):
+        state, weight = State.ILL, Weight.PARTLY
+    return Finding(ELSEWHERE, state, sentence, evidence, commands, weight, frozenset({"registration-size", "tls"}))
 
 
 def _compresses_in_vain(broker: BrokerFacts, lacking: list[NameServerFacts]) -> bool:
@@ -218,45 +220,17 @@ def _compresses_in_vain(broker: BrokerFacts, lacking: list[NameServerFacts]) -> 
     return is_of_5 and bool(broker.is_on("compressedRegister")) and all(one.kind is Kind.JAVA for one in lacking)
 
 
-def _compressed(facts: Facts, broker: BrokerFacts, words: dict[str, str], evidence: list[str]) -> Finding:
-    sentence = _("The broker %(broker)s is not registered at %(lacking)s: it compresses its registrations, and a Java "
-                 "name server cannot read those of a 5.x broker.") % words  # fmt: skip
-    line = _("%(broker)s: compressedRegister=true (request 26)") % words
-    commands: tuple[str, ...] = (
-        mqadmin(facts, "updateBrokerConfig", "-b", broker.addr, "-k", "compressedRegister", "-v", "false"),
-        _("# if the registration is too large then, in parts:"),
-        mqadmin(facts, "updateBrokerConfig", "-b", broker.addr, "-k", "enableSplitRegistration", "-v", "true"),
-    )
-    return Finding(ELSEWHERE, State.ILL, sentence, (*evidence, line), commands, _weight(facts, broker))
-
-
-def _other_transport(facts: Facts, broker: BrokerFacts, words: dict[str, str], evidence: list[str]) -> Finding:
+def _other_transport(facts: Facts) -> tuple[str, tuple[str, ...]]:
     """The doctor reached the name server with TLS, and the broker uses none; or the other way round."""
     if facts.options.tls:
-        sentence = _("The broker %(broker)s is not registered at %(lacking)s, and connects to it without TLS: a name "
-                     "server with tls.server.mode=enforcing closes such connections.")  # fmt: skip
-        commands = (_("# in the options of the broker's JVM (JAVA_OPT of runbroker.sh), then restart it:"),
-                    "-Dtls.enable=true")  # fmt: skip
-    else:
-        sentence = _("The broker %(broker)s is not registered at %(lacking)s, and connects to it with TLS: a name "
-                     "server with tls.server.mode=disabled closes such connections.")  # fmt: skip
-        commands = (_("# in the options of the name server's JVM, or of rocketns, then restart it:"),
-                    "-Dtls.server.mode=permissive")  # fmt: skip
-    on = str(broker.is_on("useTLS")).lower()
-    line = _("%(broker)s: useTLS=%(on)s (request 26)") % {"broker": words["broker"], "on": on}
-    return Finding(ELSEWHERE, State.ILL, sentence % words, (*evidence, line), commands, _weight(facts, broker))
-
-
-def _by_address_server(
-    facts: Facts, broker: BrokerFacts, lacking: list[NameServerFacts], words: dict[str, str]
-) -> Finding:
-    sentence = _("The broker %(broker)s has no list of name servers of its own, and is not registered at %(lacking)s.")
-    evidence = [_("%(broker)s (%(addr)s): namesrvAddr is empty (request 26)") % words]
-    if broker.is_on("fetchNamesrvAddrByAddressServer"):
-        evidence.append(_("it asks an address server for them: fetchNamesrvAddrByAddressServer=true"))
-    commands = (*_commands(facts, broker, lacking)[:1],
-                _("# then restart it: a broker that started without a list reads none later"))  # fmt: skip
-    return Finding(ELSEWHERE, State.ILL, sentence % words, tuple(evidence), commands, _weight(facts, broker))
+        return _("The broker %(broker)s is not registered at %(lacking)s, and connects to it without TLS: a name "
+                 "server with tls.server.mode=enforcing closes such connections."), (
+            _("# in the options of the broker's JVM (JAVA_OPT of runbroker.sh), then restart it:"),
+            "-Dtls.enable=true")  # fmt: skip
+    return _("The broker %(broker)s is not registered at %(lacking)s, and connects to it with TLS: a name server with "
+             "tls.server.mode=disabled closes such connections."), (
+        _("# in the options of the name server's JVM, or of rocketns, then restart it:"),
+        "-Dtls.server.mode=permissive")  # fmt: skip
 
 
 def _is_among(name_server: NameServerFacts, broker: BrokerFacts) -> bool:
@@ -275,7 +249,7 @@ def _is_among(name_server: NameServerFacts, broker: BrokerFacts) -> bool:
 
 def _commands(facts: Facts, broker: BrokerFacts, more: list[NameServerFacts]) -> tuple[str, ...]:
     """Its list, and these name servers."""
-    if not broker.is_on(BY_DNS):
+    if not (broker.is_on(BY_DNS) and broker.own_list):
         own = [item for item in broker.own_list if len(broker.ips_of(item)) < 2 or item in facts.options.name_servers]
         of_names = [with_port(ip, split(item)[1] or 0) for item in broker.own_list if item not in own
                     for ip in broker.ips_of(item)]  # fmt: skip
@@ -326,9 +300,9 @@ def unregistered_topic(facts: Facts) -> Iterator[Finding]:
 def _unregistered(
     facts: Facts, broker: BrokerFacts, topic: str, settings: Mapping[str, Any], lacking: list[NameServerFacts]
 ) -> Finding:
+    read, write, perm = (settings.get(name) for name in ("readQueueNums", "writeQueueNums", "perm"))
     words = {"broker": broker.name or broker.addr, "addr": broker.addr, "topic": topic,
-             "lacking": addresses_of(lacking), "read": settings.get("readQueueNums"),
-             "write": settings.get("writeQueueNums"), "perm": settings.get("perm")}  # fmt: skip
+             "lacking": addresses_of(lacking), "read": read, "write": write, "perm": perm}  # fmt: skip
     sentence = _("The broker %(broker)s has the topic %(topic)s, and %(lacking)s does not show it there: its "
                  "registration did not arrive.") % words  # fmt: skip
     evidence = (
@@ -336,18 +310,12 @@ def _unregistered(
           "or 21)") % words,
         _("%(lacking)s: the route of %(topic)s does not name %(broker)s (request 105)") % words,
     )  # fmt: skip
-    missing = topic in set(facts.missing_topics())
-    return Finding(NOT_REGISTERED, State.ILL, sentence, evidence, _again(facts, broker, topic, settings),
-                   Weight.EXPLAINS if missing else Weight.PARTLY, CAUSES)  # fmt: skip
-
-
-def _again(facts: Facts, broker: BrokerFacts, topic: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
-    numbers = [str(settings.get(name)) for name in ("readQueueNums", "writeQueueNums", "perm")]
-    return (
+    numbers = ("-r", str(read), "-w", str(write), "-p", str(perm))
+    commands = (
         _("# writes the topic again unchanged, so that the broker registers again:"),
-        mqadmin(
-            facts, "updateTopic", "-b", broker.addr, "-t", topic, "-r", numbers[0], "-w", numbers[1], "-p", numbers[2]
-        ),
+        mqadmin(facts, "updateTopic", "-b", broker.addr, "-t", topic, *numbers),
         _("# if it still is not there, the broker's log says why:"),
-        shlex.join(("grep", "-i", "registerBroker", "broker.log")),
+        "grep -i registerBroker broker.log",
     )
+    weight = Weight.EXPLAINS if topic in facts.missing_topics() else Weight.PARTLY
+    return Finding(NOT_REGISTERED, State.ILL, sentence, evidence, commands, weight, CAUSES)

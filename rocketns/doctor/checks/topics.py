@@ -18,38 +18,28 @@ CAUSES = frozenset({"two-masters", "broker-address", "broker-in-two-clusters"})
 
 
 def stale(facts: Facts) -> Iterator[Finding]:
-    """A finding for each topic and master."""
+    """A finding for each topic and master. deleteTopic deletes the topic at all brokers of the cluster, with its
+    messages."""
     for topic, broker in facts.unknown_at():
-        yield _not_there(facts, topic, broker)
-
-
-def _not_there(facts: Facts, topic: str, broker: BrokerFacts) -> Finding:
-    having = [one for one in facts.readable if broker.name in one.queues(topic)]
-    words = {"topic": topic, "broker": broker.name, "addr": broker.addr, "at": addresses_of(having)}
-    sentence = _("Name servers route the topic %(topic)s to the broker %(broker)s, and the broker at %(addr)s does not "
-                 "have it: it was deleted there, the broker lost its store, or another broker has the same "
-                 "name.") % words  # fmt: skip
-    evidence = (
-        _("%(at)s has %(broker)s in the route of %(topic)s (request 105)") % words,
-        _("%(broker)s at %(addr)s does not have %(topic)s (request 351)") % words,
-    )
-    is_only = set(facts.queues(topic)) == {broker.name}
-    weight = Weight.EXPLAINS if is_only else Weight.PARTLY
-    is_alone = is_only and len(seen(facts)[Member(broker.name, broker.broker_id)]) == 1
-    return Finding(STALE, State.ILL, sentence, evidence, _deleted(facts, topic, broker, is_alone), weight, CAUSES)
-
-
-def _deleted(facts: Facts, topic: str, broker: BrokerFacts, is_alone: bool) -> tuple[str, ...]:
-    """deleteTopic deletes the topic at all brokers of the cluster, with its messages."""
-    again = mqadmin(facts, "updateTopic", "-b", broker.addr, "-t", topic)
-    if not is_alone:
-        return (again, _("# or, if it was deleted on purpose: do not use deleteTopic, which deletes it on the other "
-                         "brokers as well, with its messages"))  # fmt: skip
-    return (
-        again,
-        _("# or, if it was deleted on purpose, also at the name servers:"),
-        mqadmin(facts, "deleteTopic", "-c", broker.cluster, "-t", topic),
-    )
+        having = [one for one in facts.readable if broker.name in one.queues(topic)]
+        words = {"topic": topic, "broker": broker.name, "addr": broker.addr, "at": addresses_of(having)}
+        sentence = _("Name servers route the topic %(topic)s to the broker %(broker)s, and the broker at %(addr)s does "
+                     "not have it: it was deleted there, the broker lost its store, or another broker has the same "
+                     "name.") % words  # fmt: skip
+        evidence = (
+            _("%(at)s has %(broker)s in the route of %(topic)s (request 105)") % words,
+            _("%(broker)s at %(addr)s does not have %(topic)s (request 351)") % words,
+        )
+        is_only = set(facts.queues(topic)) == {broker.name}
+        commands = [mqadmin(facts, "updateTopic", "-b", broker.addr, "-t", topic)]
+        if is_only and len(seen(facts)[Member(broker.name, broker.broker_id)]) == 1:
+            commands += [_("# or, if it was deleted on purpose, also at the name servers:"),
+                         mqadmin(facts, "deleteTopic", "-c", broker.cluster, "-t", topic)]  # fmt: skip
+        else:
+            commands.append(_("# or, if it was deleted on purpose: do not use deleteTopic, which deletes it on the "
+                              "other brokers as well, with its messages"))  # fmt: skip
+        weight = Weight.EXPLAINS if is_only else Weight.PARTLY
+        yield Finding(STALE, State.ILL, sentence, evidence, tuple(commands), weight, CAUSES)
 
 
 ORDER = "order-configuration"
@@ -158,17 +148,11 @@ def wiped_brokers(facts: Facts) -> dict[str, dict[str, int]]:
 
 def read_only(facts: Facts) -> Iterator[Finding]:
     """Findings for each topic with queues that cannot be written, or cannot be read."""
-    everywhere, own = wiped_brokers(facts), {one.name: one.permission for one in facts.restricted.values()}
     for topic in facts.options.topics:
-        ill: dict[str, QueueData] = {}
-        for one in facts.name_servers:
-            ill |= {
-                name: queues for name, queues in one.queues(topic).items()
-                if _is_ill(queues, own.get(name, _ALL) & ~(PERM_WRITE if one.addr in everywhere.get(name, {}) else 0))
-            }  # fmt: skip
-        unwritable = {name: one for name, one in ill.items() if not _writable(one)}
-        unreadable = {name: one for name, one in ill.items() if not _readable(one)}
-        if unwritable.keys() >= facts.queues(topic).keys() and unwritable:
+        ill = _ill_queues(facts, topic)
+        unwritable = {name: one for name, one in ill.items() if not _allows(one, PERM_WRITE)}
+        unreadable = {name: one for name, one in ill.items() if not _allows(one, PERM_READ)}
+        if unwritable and unwritable.keys() >= facts.queues(topic).keys():
             yield _not_allowed(facts, topic, unwritable, _(
                 "The topic %(topic)s cannot be written on any of its brokers, %(brokers)s: producers get \"No route "
                 "info of this topic\"."
@@ -183,48 +167,40 @@ def read_only(facts: Facts) -> Iterator[Finding]:
             ))  # fmt: skip
 
 
-_ALL = PERM_READ | PERM_WRITE
+def _ill_queues(facts: Facts, topic: str) -> dict[str, QueueData]:
+    """By broker. What the whole broker lacks, or a name server takes from all of it, is not the topic's fault."""
+    everywhere, own = wiped_brokers(facts), {one.name: one.permission for one in facts.restricted.values()}
+    ill: dict[str, QueueData] = {}
+    for one in facts.name_servers:
+        for name, queues in one.queues(topic).items():
+            of_broker = own.get(name, PERM_READ | PERM_WRITE)
+            if one.addr in everywhere.get(name, {}):
+                of_broker &= ~PERM_WRITE
+            if any(of_broker & bit and not _allows(queues, bit) for bit in (PERM_READ, PERM_WRITE)):
+                ill[name] = queues
+    return ill
 
 
-def _is_ill(queues: QueueData, of_broker: int) -> bool:
-    """What the whole broker lacks is not the topic's fault."""
-    return bool(of_broker & PERM_READ and not _readable(queues)) or bool(
-        of_broker & PERM_WRITE and not _writable(queues)
-    )
-
-
-def _writable(queues: QueueData) -> bool:
-    return bool(queues.perm & PERM_WRITE) and queues.write_queue_nums > 0
-
-
-def _readable(queues: QueueData) -> bool:
-    return bool(queues.perm & PERM_READ) and queues.read_queue_nums > 0
+def _allows(queues: QueueData, bit: int) -> bool:
+    return bool(queues.perm & bit) and (queues.write_queue_nums if bit == PERM_WRITE else queues.read_queue_nums) > 0
 
 
 def _not_allowed(facts: Facts, topic: str, ill: dict[str, QueueData], sentence: str) -> Finding:
+    masters, commands = facts.masters(), []
     evidence = tuple(
         _("%(broker)s: permission %(perm)s, %(read)d read queues, %(write)d write queues (request 105)")
         % {"broker": name, "perm": perm_text(one.perm), "read": one.read_queue_nums, "write": one.write_queue_nums}
         for name, one in sorted(ill.items())
     )
-    masters = facts.masters()
-    commands = tuple(
-        command for name, one in sorted(ill.items()) for command in _allow(facts, topic, masters.get(name), one)
-    )
+    for name, one in sorted(ill.items()):
+        if (addr := masters.get(name)) is not None:
+            read, write = one.read_queue_nums, one.write_queue_nums
+            count = str(max(read, write, 1))
+            command, queues = ("updateTopicPerm", ()) if read and write else ("updateTopic", ("-r", count, "-w", count))
+            commands.append(mqadmin(facts, command, "-b", addr, "-t", topic, *queues, "-p", "6"))
     weight = Weight.EXPLAINS if ill.keys() >= facts.queues(topic).keys() else Weight.PARTLY
-    return Finding(READ_ONLY, State.ILL, sentence % {"topic": topic, "brokers": listed(ill)}, evidence, commands,
-                   weight)  # fmt: skip
-
-
-def _allow(facts: Facts, topic: str, addr: str | None, queues: QueueData) -> Iterator[str]:
-    if addr is None:
-        return
-    read, write = queues.read_queue_nums, queues.write_queue_nums
-    count = str(max(read, write, 1))
-    if read and write:
-        yield mqadmin(facts, "updateTopicPerm", "-b", addr, "-t", topic, "-p", "6")
-    else:
-        yield mqadmin(facts, "updateTopic", "-b", addr, "-t", topic, "-r", count, "-w", count, "-p", "6")
+    words = {"topic": topic, "brokers": listed(ill)}
+    return Finding(READ_ONLY, State.ILL, sentence % words, evidence, tuple(commands), weight)
 
 
 def perm_text(perm: int) -> str:
