@@ -11,7 +11,7 @@ SPARKS ?= 4.0.0 4.3.0
 VENV := .venv
 PY := $(VENV)/bin/python
 CATALOGUES := $(wildcard rocketns/languages/locale/*/LC_MESSAGES/*.po)
-FAST := $(wildcard rocketns/_fast/*/*.pyx rocketns/_fast/*/*.pxd rocketns/_fast/*/*/*.pyx)
+FAST := $(wildcard rocketns/_fast/*/*.pyx rocketns/_fast/*/*.pxd)
 COMMA := ,
 # Python translates what is imported itself, and pip would do so with all of it, one file after the other.
 INSTALL := $(PY) -m pip install -q --no-compile
@@ -109,7 +109,7 @@ helm: $(VENV)/made ## helm itself into .venv, compiled by go; without it the tes
 build: $(VENV)/built ## compile what changed in rocketns/_fast, and the module that only tests call
 
 clean: ## remove .venv and everything that was built
-	rm -rf $(VENV) build dist *.egg-info rocketns/_fast/*/*.so rocketns/_fast/*/*/*.so tests/compiled/*.so rocketns/tools/completions rocketns/languages/locale/*/*/*.mo .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) build dist *.egg-info rocketns/_fast/*/*.so tests/compiled/*.so rocketns/tools/completions rocketns/languages/locale/*/*/*.mo .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find rocketns tests interop benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/made:

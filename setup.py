@@ -42,8 +42,6 @@ MEMORY_VIEWS = "rocketns._fast.system.memory_views"
 RARELY_RUN = {
     MEMORY_VIEWS,
     "rocketns._fast.reactor.reactors",
-    "rocketns._fast.tls.context",
-    "rocketns._fast.tls.openssl",
 }
 OLDEST_ZIP_DATE = 315_532_800  # 1980-01-01, in seconds
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocketns import cli
-from rocketns._fast.system.allocation import give_back_large_blocks
+from rocketns._fast.system.process import give_back_large_blocks
 from rocketns.admin.starting import make_admin
 from rocketns.config import Configuration, properties
 from rocketns.config.system import system_properties

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
-from rocketns._fast.routes.recorded_queues import read_queues
+from rocketns._fast.routes.queue_table import read_queues
 from rocketns.journal import encoding
 from rocketns.journal.chain import mapped
 from rocketns.journal.lines import INT_MAX, Record, record_of

@@ -78,7 +78,7 @@ MAPPING_BYTES_MIN = len('{"topic":0}')
 
 @dataclass(slots=True, frozen=True)
 class BlockBounds:
-    """`rocketns._fast.codec.registration_blocks.BlockLimits`."""
+    """`rocketns._fast.codec.registration.BlockLimits`."""
 
     topics: int = BLOCKS_MAX
     mappings: int = MAPPINGS_MAX

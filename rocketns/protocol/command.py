@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rocketns._fast.codec import binary_header
 from rocketns._fast.codec.wire import next_frame as next_frame
+from rocketns._fast.codec.wire import read_binary_header
 from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.errors import BodyDecodeError, MalformedFrame
 from rocketns.protocol.body.decoding import java_errors
@@ -124,7 +124,7 @@ def _decode_json(frame: bytes | memoryview, body_start: int) -> RemotingCommand:
 
 def _decode_binary(frame: bytes | memoryview, header_length: int) -> RemotingCommand:
     try:
-        code, language, version, opaque, flag, ext, end = binary_header.parse(
+        code, language, version, opaque, flag, ext, end = read_binary_header(
             frame, HEAD_BYTES, header_length, EXT_PAIRS_MAX
         )
     except ValueError as error:

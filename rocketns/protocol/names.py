@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from rocketns._fast.codec.json_beans import longest
+from rocketns._fast.codec.json_passes import longest
 from rocketns.errors import BodyDecodeError, NameTooLong
 from rocketns.protocol.bounds import REPEATED_BYTES_MAX
 from rocketns.protocol.json import fastjson

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 
-from rocketns._fast.routes.digests import bucket_digests, topic_count, topic_digest, topics_of_bucket
-from rocketns._fast.routes.routes import RouteSlots
+from rocketns._fast.routes.routes import RouteSlots, bucket_digests, topic_count, topic_digest, topics_of_bucket
 from rocketns.config import NamesrvConfig
 from rocketns.errors import ListTooLong
 from rocketns.javatext import first_of_hash_map
@@ -150,7 +149,7 @@ def has_unit_sub_ununit_topics(tables: RouteTables, most: int) -> list[str]:
 
 
 class RouteDigests:
-    """The digests of the routes: see `rocketns._fast.routes.digests`. The slots keep them with every change."""
+    """The digests of the routes: see `rocketns._fast.routes.routes`. The slots keep them with every change."""
 
     def __init__(self, slots: RouteSlots) -> None:
         self._slots = slots

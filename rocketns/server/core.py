@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from rocketns._fast.reactor.reactors import Reactors
-from rocketns._fast.routes.known_topics import PublishedTopics
+from rocketns._fast.routes.routes import PublishedTopics
 from rocketns.access.guard import Guard
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from rocketns._fast.system.hardening.core_dumps import keep_secrets_out_of_core_dumps
+from rocketns._fast.system.process import keep_secrets_out_of_core_dumps
 from rocketns.access.classes import RIGHTS, Mode
 from rocketns.access.policy import Policy
 from rocketns.access.policy_file import FILE_BYTES_MAX as POLICY_BYTES_MAX

@@ -21,7 +21,7 @@ import traceback
 from collections.abc import Callable, Mapping
 
 from rocketns import __version__
-from rocketns._fast.system.allocation import give_back_free_memory as give_back_free_memory
+from rocketns._fast.system.process import give_back_free_memory as give_back_free_memory
 from rocketns.javatext import LONG_MAX, parse_long
 from rocketns.logtext import one_line
 

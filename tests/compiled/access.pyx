@@ -5,16 +5,13 @@ from libc.stdint cimport uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from rocketns._fast.access.decisions cimport (
-    Decisions, LookupKeys, digest_lookup, is_remembered, new_decisions, remember
+from rocketns._fast.access.networks cimport Peer, read_text
+from rocketns._fast.access.policy cimport (
+    Decisions, Digest, LookupKeys, digest_lookup, is_remembered, new_decisions, remember
 )
-from rocketns._fast.access.peers cimport Peer, read_text
-from rocketns._fast.codec.route_request cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request
+from rocketns._fast.codec.requests cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request
 from rocketns._fast.codec.wire cimport HEAD_BYTES
-from rocketns._fast.system.keyed_digest cimport Digest, DigestKey, digest_of
-
-cdef enum:
-    KEY_BYTES = 16
+from rocketns._fast.system.hashing cimport HashKey, hash_bytes
 
 
 cdef bytes as_bytes(const Digest *digest):
@@ -29,15 +26,11 @@ cdef Digest as_digest(bytes data) except *:
     return digest
 
 
-def siphash128(bytes data, bytes key):
-    """The digest of any bytes."""
-    cdef DigestKey words
-    cdef Digest digest
-    if len(key) != KEY_BYTES:
-        raise ValueError(key)
-    memcpy(&words, <const uint8_t *>key, KEY_BYTES)
-    digest = digest_of(data, len(data), &words)
-    return as_bytes(&digest)
+def siphash(bytes data):
+    """The hash of tables, with a key of zeros."""
+    cdef HashKey key
+    key.first = key.second = 0
+    return hash_bytes(data, len(data), &key)
 
 
 def lookup_digest(const unsigned char[::1] frame, bytes keys, const unsigned char[::1] learnt=None):

@@ -2,16 +2,17 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from rocketns._fast.codec.refusing.busy_reply cimport put_busy
-from rocketns._fast.codec.refusing.request_head cimport RequestHead, read_head
-from rocketns._fast.codec.route_reply cimport HEAD_BYTES_MAX
-from rocketns._fast.codec.route_request cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request
+from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, put_busy
+from rocketns._fast.codec.requests cimport (
+    Layout, RouteRequest, follows_layout, learn_layout, read_request, recognise_request
+)
 from rocketns._fast.reactor.reactors cimport Reactors
-from rocketns._fast.routes.lookup cimport Answer, answer_room, write_answer
 from rocketns._fast.routes.routes cimport RouteSlots
-from rocketns._fast.routes.slots cimport ABSENT, DEFAULT, STANDARD, Slot, body_size, find_slot, write_body
-from rocketns._fast.routes.slots cimport HANDED_OVER as HANDED_OVER_SIZE
-from rocketns._fast.system.atomics cimport load, store
+from rocketns._fast.routes.slots cimport (
+    ABSENT, DEFAULT, STANDARD, Answer, HANDED_OVER as HANDED_OVER_SIZE, Slot, answer_room, body_size, find_slot,
+    write_answer, write_body
+)
+from rocketns._fast.system.threads cimport load, store
 
 cdef enum:
     HEAD_BYTES = 8  # of a frame, before its header
@@ -65,8 +66,8 @@ def answer(RouteSlots slots, const unsigned char[::1] frame, int serialize_type,
 
 def head(const unsigned char[::1] frame):
     """Opaque and flag of a request; None: for control. ``frame`` as of `recognise`."""
-    cdef RequestHead found
-    if frame.shape[0] < HEAD_BYTES or not read_head(&frame[0], <size_t>frame.shape[0], &found):
+    cdef RouteRequest found
+    if frame.shape[0] < HEAD_BYTES or not read_request(&frame[0], <size_t>frame.shape[0], &found):
         return None
     return found.opaque, found.flag
 

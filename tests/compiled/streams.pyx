@@ -4,10 +4,9 @@ from libc.stddef cimport size_t
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, malloc
 
-from rocketns._fast.tls.context cimport ServerContext
-from rocketns._fast.tls.openssl cimport SSL, openssl, take_reason
-from rocketns._fast.tls.wire cimport (
-    HAS_ENDED, HAS_FAILED, IS_DONE, Progress, Wire, new_session, open_records, seal, seal_end, shake_hands
+from rocketns._fast.tls.openssl cimport (
+    HAS_ENDED, HAS_FAILED, IS_DONE, SSL, Progress, ServerContext, Wire, new_session, open_records, openssl, seal,
+    seal_end, shake_hands, take_reason
 )
 
 cdef enum:

@@ -1,10 +1,14 @@
-"""Whose handshake is next, without connections."""
+"""Whose handshake is next, and whose tokens are left, without connections."""
 
+from libc.stdint cimport int64_t, uint16_t
 from libc.stdlib cimport calloc, free
 
 from rocketns._fast.connections.connection cimport Connection
-from rocketns._fast.connections.host_ring cimport HostRing, join_ring, leave_ring, take_turn
-
+from rocketns._fast.connections.hosts cimport (
+    CONNECTIONS, OF_KNOWN, OF_STRANGERS, REQUESTS, TEXT_ROOM, HostRing, HostTable, claim_host, find_host, host_hash,
+    join_ring, leave_ring, may_ask, may_connect, release_host, take_turn
+)
+from rocketns._fast.system.threads cimport load
 
 cdef class Waiting:
     """Connections by their numbers; each is of a host, which is a number too."""
@@ -41,3 +45,28 @@ cdef class Waiting:
         """The number of the next one; None if nobody waits."""
         cdef Connection *connection = <Connection *>take_turn(self.turns, 1)
         return None if connection == NULL else self.numbers[<size_t>connection]
+
+
+cdef class LimitedHosts(HostTable):
+    """The tokens of hosts, which reactors take."""
+
+    def may_ask(self, str host not None, bint is_known, int64_t now_ms):
+        cdef bytes address = host.encode("ascii", "replace") + b":0"
+        cdef uint16_t number = claim_host(&self.table, host_hash(address, &self.table.key))
+        release_host(&self.table, number)
+        if not load(&self.table.cost_ns[REQUESTS]):
+            return True
+        return may_ask(&self.table, number, OF_KNOWN if is_known else OF_STRANGERS, now_ms, address, -1)
+
+    def may_connect(self, str host not None, int64_t now_ms):
+        cdef bytes address = host.encode("ascii", "replace") + b":0"
+        return not load(&self.table.cost_ns[CONNECTIONS]) or may_connect(
+            &self.table, host_hash(address, &self.table.key), now_ms, address
+        )
+
+
+def host_of(bytes address):
+    cdef char room[TEXT_ROOM]
+    cdef size_t length
+    cdef const char *host = find_host(address, room, &length)
+    return host[:length]

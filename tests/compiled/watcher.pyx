@@ -4,18 +4,17 @@ Control takes the mutexes of all readers in their order. This thread always hold
 the first to the second, so control can take no step unseen, and each step begins while the first mutex is held here.
 """
 
-cimport cython
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcmp
 
-from rocketns._fast.codec.route_request cimport RouteRequest, recognise_request
-from rocketns._fast.routes.lookup cimport Answer, write_answer
+cimport cython
+
+from rocketns._fast.codec.requests cimport RouteRequest, recognise_request
 from rocketns._fast.routes.routes cimport RouteSlots
-from rocketns._fast.routes.slots cimport Routes
-from rocketns._fast.system.atomics cimport load, store
+from rocketns._fast.routes.slots cimport Answer, Routes, write_answer
 from rocketns._fast.system.threads cimport (
-    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
+    load, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock, store
 )
 
 cdef extern from "<pthread.h>" nogil:

@@ -87,7 +87,7 @@ def look_up(client: str, topic: str = "TopicTest", opaque: int = 7) -> bytes:
 
 # Signed lookups in both forms of a header. The signature is a text: who checks it is not part of these tests.
 
-KEYS = bytes(range(32))  # two keys of 16 bytes: of JSON and of binary headers
+KEYS = bytes(range(64))  # two keys of 32 bytes: of JSON and of binary headers
 SIGNATURE = "kKm0P8pT3+u4/1c="
 
 

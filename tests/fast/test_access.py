@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -15,19 +14,20 @@ from hypothesis import strategies as st
 from interop.harness.wire import ROCKETMQ, binary_header, frame
 from rocketns._fast.access.networks import NETWORK_TABLE_MAX, Networks
 from rocketns.config.address_texts import Network, packed, packed_address
-from tests.compiled.access import DecisionTable, lookup_digest, peer_of, siphash128
+from tests.compiled.access import DecisionTable, lookup_digest, peer_of, siphash
 from tests.fast.lookups import CLIENTS, KEYS, SIGNATURE, look_up, signed, signed_binary, valid_frames
 
-VECTORS = Path(__file__).with_name("siphash128.hex")
-DECISIONS_MAX = 65_536  # decisions.pxd
+DECISIONS_MAX = 65_536  # policy.pxd
 EXT_BYTES_MAX = 4096
 
 
-def test_the_digest_is_that_of_the_authors_test_vectors() -> None:
-    """siphash128.hex: vectors_sip128 of the reference implementation; the inputs are 0, 1, 2 … of each length."""
-    expected = VECTORS.read_text("ascii").split()
-    key = bytes(range(16))
-    assert [siphash128(bytes(range(length)), key).hex() for length in range(64)] == expected
+def test_the_hash_is_the_one_of_cpython() -> None:
+    """Where PYTHONHASHSEED is 0, the key of CPython's is 0, too."""
+    assert sys.hash_info.algorithm == "siphash13"
+    program = "print(*(hash(bytes(range(length))) % 2**64 for length in range(1, 64)))"
+    seed = os.environ | {"PYTHONHASHSEED": "0"}
+    printed = subprocess.run([sys.executable, "-c", program], env=seed, capture_output=True, check=True).stdout
+    assert [siphash(bytes(range(length))) for length in range(1, 64)] == [int(word) for word in printed.split()]
 
 
 def test_a_digest_changes_with_what_the_decision_depends_on() -> None:
@@ -53,8 +53,8 @@ def test_another_signature_in_its_place_follows_no_layout(signature: str) -> Non
 
 def test_the_same_bytes_in_two_forms_of_header_have_two_digests() -> None:
     """Both forms have a key of their own."""
-    assert lookup_digest(signed("T"), KEYS) != lookup_digest(signed("T"), KEYS[16:] + KEYS[:16])
-    assert lookup_digest(signed_binary("T"), KEYS) == lookup_digest(signed_binary("T"), KEYS[16:] + KEYS[16:])
+    assert lookup_digest(signed("T"), KEYS) != lookup_digest(signed("T"), KEYS[32:] + KEYS[:32])
+    assert lookup_digest(signed_binary("T"), KEYS) == lookup_digest(signed_binary("T"), KEYS[32:] + KEYS[32:])
 
 
 @pytest.mark.parametrize("whole", [
@@ -204,7 +204,7 @@ def test_a_text_that_is_no_address_has_none(text: str) -> None:
 CALL = "keep_secrets_out_of_core_dumps()"
 BEFORE = """
 import ctypes, resource
-from rocketns._fast.system.hardening.core_dumps import keep_secrets_out_of_core_dumps
+from rocketns._fast.system.process import keep_secrets_out_of_core_dumps
 """
 
 

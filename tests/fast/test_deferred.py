@@ -15,7 +15,7 @@ from tests.fast.lookups import CLIENTS, look_up
 from tests.fast.steps import reactors_of, settle
 from tests.support.live import LiveServer
 
-OF_HOST_MAX = 16  # deferred.pyx: DEFERRED_OF_HOST_MAX
+OF_HOST_MAX = 16  # answers.pyx: DEFERRED_OF_HOST_MAX
 NO_ROUTE = b'"code":17'
 
 

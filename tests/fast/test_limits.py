@@ -17,19 +17,19 @@ from hypothesis import strategies as st
 
 from interop.harness.codes import REQUEST_CODE_NOT_SUPPORTED
 from interop.harness.wire import Client, eventually, frame, json_header
-from rocketns._fast.connections.hosts import HostTable
-from rocketns._fast.connections.hosts import host_of as compiled
 from rocketns.addresses import host_of
 from rocketns.config.limits import HOST_PARTS
 from rocketns.server.control.inbox import WAITING_BYTES_MAX
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.compiled.parts import set_clock
+from tests.compiled.turns import LimitedHosts
+from tests.compiled.turns import host_of as compiled
 from tests.fast import host_rates as reference
 from tests.fast.host_rates import HostRates, Rates
 from tests.fast.steps import reactors_of
 from tests.hostile.conftest import NO_TIME_LIMIT
-from tests.hostile.crowd import apart, hosts
+from tests.hostile.crowd import hosts
 from tests.hostile.witness import MB
 from tests.support.ended import is_ended
 from tests.support.live import LiveServer
@@ -146,7 +146,7 @@ def test_the_host_with_the_most_loses_first(server: LiveServer) -> None:
     with ExitStack() as stack:
         crowd, host = Crowd(server, stack), "127.0.0.1"
         others = [crowd.begin(crowd.connect(host)) for _ in range(20)]
-        attackers = crowd.fill(apart(hosts(9), host, server)[:1])
+        attackers = crowd.fill(hosts(1))
         for part in attackers[:10]:
             crowd.push_out(part, host)
         assert not any(part.is_ended for part in others)
@@ -157,7 +157,7 @@ def test_small_hosts_lose_by_progress_alone(server: LiveServer) -> None:
     with ExitStack() as stack:
         crowd = Crowd(server, stack)
         large = crowd.begin(crowd.connect(), LIMIT // HOST_PARTS - PROGRESS_BYTES)
-        others = apart(hosts(200), "127.0.0.1", server)
+        others = hosts(200)
         small = [crowd.begin(crowd.connect(host)) for host in others[:50]]
         crowd.more(large, PROGRESS_BYTES)
         crowd.fill(others[50:100])
@@ -286,7 +286,7 @@ def test_all_who_wait_for_room_go_on_when_control_caught_up(control_server: Live
 
 # The buckets of hosts: what each may do in a second, in both versions, and that the two decide the same.
 
-BOTH = pytest.mark.parametrize("kind", [HostRates, HostTable])
+BOTH = pytest.mark.parametrize("kind", [HostRates, LimitedHosts])
 NOW_MS = 1_000_000_000
 FLOODER, QUIET = "10.0.0.1", "10.0.0.2"
 
@@ -333,7 +333,7 @@ steps = st.lists(
 def test_both_versions_decide_the_same(
     requests: int, connections: int, steps: list[tuple[str, bool | None, int]]
 ) -> None:
-    both: list[Rates] = [limited(kind, requests, connections) for kind in (HostRates, HostTable)]
+    both: list[Rates] = [limited(kind, requests, connections) for kind in (HostRates, LimitedHosts)]
     now_ms = NOW_MS
     for host, is_known, passed_ms in steps:
         now_ms += passed_ms

@@ -16,9 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from interop.harness.payloads import compressed_body, data_version, register_body, register_ext, topic_config
-from rocketns._fast.routes.known_topics import PublishedTopics
-from rocketns._fast.routes.queue_table import put_queues
-from rocketns._fast.routes.recorded_queues import read_queues
+from rocketns._fast.routes.queue_table import put_queues, read_queues
+from rocketns._fast.routes.routes import PublishedTopics
 from rocketns.journal import encoding
 from rocketns.processor.context import Now
 from rocketns.protocol.body import register_broker_body

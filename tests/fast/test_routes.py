@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from rocketns._fast.routes.digests import bucket_digests, topic_digest, topics_of_bucket
-from rocketns._fast.routes.digests import topic_count as counted_topics
-from rocketns._fast.routes.routes import RouteSlots
+from rocketns._fast.routes.routes import RouteSlots, bucket_digests, topic_digest, topics_of_bucket
+from rocketns._fast.routes.routes import topic_count as counted_topics
 from rocketns.fleet.digests import digest_of
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import TopicConfig, TopicRouteData

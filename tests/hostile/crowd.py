@@ -15,7 +15,6 @@ from interop.harness.servers import NameServer
 from interop.harness.wire import Client, eventually, frame, json_header
 from tests.behaviour.conftest import Names
 from tests.support.ended import is_ended
-from tests.support.inprocess import TimedServer
 from tests.support.live import LiveServer
 
 UNFINISHED = struct.pack(">iI", (16 << 20) - 4, 100)  # a frame that never ends
@@ -27,14 +26,6 @@ SMALL_BUFFER = 16 * 1024  # of a socket, so that answers wait in the server and 
 def hosts(count: int) -> list[str]:
     """So many addresses of this machine, other than 127.0.0.1."""
     return [f"127.0.{number // 200}.{number % 200 + 2}" for number in range(count)]
-
-
-def apart(candidates: list[str], host: str, server: LiveServer | TimedServer) -> list[str]:
-    """Those that do not share the number of ``host`` at the reactors: they draw numbers at a start, see hosts.pyx."""
-    reactors = server.controller.reactors
-    if reactors is None:
-        return candidates
-    return [other for other in candidates if reactors.host_number(other) != reactors.host_number(host)]
 
 
 def narrow(port: int, stack: ExitStack, source: str = "127.0.0.1") -> Client:

@@ -23,7 +23,7 @@ from interop.harness.wire import ROCKETMQ, Client, binary_header, eventually, fr
 from tests.behaviour.conftest import Names
 from tests.fast.lookups import CLIENTS, look_up
 from tests.hostile.conftest import StartLive
-from tests.hostile.crowd import HELD, apart, hosts, registration, requests
+from tests.hostile.crowd import HELD, hosts, registration, requests
 from tests.support.proxyheaders import v1
 
 HOST = "127.0.0.2"
@@ -121,7 +121,7 @@ def test_a_new_broker_has_room_beside_a_crowd(live: StartLive) -> None:
     reactors = server.controller.reactors
     filling = frame(json_header(9999), bytes(HELD))
     with ExitStack() as stack:
-        others = apart(hosts(9), "127.0.0.1", server)[:3]
+        others = hosts(3)
         crowd = [stack.enter_context(Client(server.port, source=others[number % 3])) for number in range(90)]
         broker, client = (stack.enter_context(server.connect()) for _ in range(2))
         with server.held_still():

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from rocketns._fast.connections.connection import Ending
 
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually
-from rocketns._fast.connections.messages import Ending
 from rocketns._fast.reactor.reactors import Reactors
 from tests.fast.lookups import CLIENTS, look_up
 from tests.support.certificates import Files, authority
@@ -298,6 +298,23 @@ def test_openssls_memory_is_bounded(tmp_path: Path) -> None:
             plain.send(look_up(CLIENTS[0]))
             plain.receive_frame()
         assert reactors_of(server).tls_bytes <= 3 * 1024 * 1024
+
+
+def test_a_newcomer_gets_in_where_idle_connections_of_one_host_have_all_memory(tmp_path: Path) -> None:
+    """16 KiB each of 3 MiB. Others of the host stay, and so does the idle connection of another."""
+    properties = tls_properties(Files.write(tmp_path / "files", authority("ours").issue("server")))
+    limits = {"rocketns.incomingBytesMax": 4 * 1024 * 1024}
+    with LiveServer(tmp_path, 1, **properties, **limits) as server, ExitStack() as stack:
+        first = stack.enter_context(TlsClient(server.port, source="127.0.0.8"))
+        idle = [stack.enter_context(TlsClient(server.port)) for _ in range(190)]
+        for source in ("127.0.0.9", "127.0.0.10"):
+            with TlsClient(server.port, source=source) as client:
+                client.send(look_up(CLIENTS[0]))
+                client.receive_frame()
+        eventually(lambda: reactors_of(server).tls_bytes <= 3 * 1024 * 1024)
+        for client in (first, idle[-1]):
+            client.send(look_up(CLIENTS[0]))
+            client.receive_frame()
 
 
 class Mallinfo2(ctypes.Structure):

@@ -19,7 +19,6 @@ from tests.hostile.crowd import (
     HELD,
     SMALL_BUFFER,
     UNFINISHED,
-    apart,
     ended,
     hosts,
     is_cut_off,
@@ -114,9 +113,8 @@ def test_the_announced_host_that_holds_much_makes_room(tmp_path: Path) -> None:
     limit = {"rocketns.incomingBytesMax": LIMIT, "rocketns.trustedProxies": PROXY} | NO_TIME_LIMIT
     with LiveServer(tmp_path, **limit) as server, ExitStack() as stack:
         facts = server.controller.facts.reactors
-        numbers = range(2 * OF_OTHERS)
-        announced = apart([f"10.1.{number // 250}.{number % 250 + 1}" for number in numbers], LARGE, server)
-        others = [announcing(server, stack, host) for host in announced[:OF_OTHERS]]
+        announced = [f"10.1.{number // 250}.{number % 250 + 1}" for number in range(OF_OTHERS)]
+        others = [announcing(server, stack, host) for host in announced]
         eventually(lambda: facts.incoming_bytes >= OF_OTHERS * HELD)
         large = [announcing(server, stack, LARGE) for _ in range(OF_ONE_HOST)]
         eventually(lambda: facts.incoming_bytes >= (OF_OTHERS + OF_ONE_HOST) * HELD)

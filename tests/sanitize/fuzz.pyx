@@ -4,28 +4,24 @@ Each frame lies in memory of its own, of just its size, so that a sanitizer sees
 each answer. `frames` is for threads beside one that changes the slots; `bodies` makes Python objects, and holds the GIL.
 """
 
-cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport abort, calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memmove
 
-from rocketns._fast.access.decisions cimport LookupKeys, digest_lookup
-from rocketns._fast.routes.lookup cimport Answer, answer_room, write_answer
-from rocketns._fast.codec.route_reply cimport put_uint32
-from rocketns._fast.codec.route_request cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request
-from rocketns._fast.routes.routes cimport RouteSlots
-from rocketns._fast.routes.slots cimport HANDED_OVER, Routes
-from rocketns._fast.system.keyed_digest cimport Digest
-from rocketns._fast.system.threads cimport (
-    pthread_mutex_destroy,
-    pthread_mutex_init,
-    pthread_mutex_lock,
-    pthread_mutex_t,
-    pthread_mutex_unlock,
-)
+cimport cython
+
+from rocketns._fast.access.policy cimport LookupKeys, digest_lookup
+from rocketns._fast.codec.replies cimport put_uint32
+from rocketns._fast.codec.requests cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request
 from rocketns._fast.codec.wire cimport frame_size
+from rocketns._fast.routes.routes cimport RouteSlots
+from rocketns._fast.routes.slots cimport HANDED_OVER, Answer, Routes, answer_room, write_answer
+from rocketns._fast.system.hashing cimport Digest
+from rocketns._fast.system.threads cimport (
+    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
+)
 
 cdef enum:
     FRAME_BYTES_MAX = 1 << 20

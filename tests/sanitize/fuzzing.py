@@ -14,9 +14,9 @@ from pathlib import Path
 
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
-from rocketns._fast.codec import registration_blocks
-from rocketns._fast.codec.register_body import parse_json
-from rocketns._fast.routes.known_topics import PublishedTopics
+from rocketns._fast.codec import registration
+from rocketns._fast.codec.registration import parse_json
+from rocketns._fast.routes.routes import PublishedTopics
 from rocketns.protocol.body.register_broker_body import BLOCK_LIMITS
 from rocketns.protocol.body.route import queue_data
 from rocketns.protocol.codes import SerializeType
@@ -103,7 +103,7 @@ def run_bodies(world: PublishedWorld, count: int, seconds: float, seed: int) -> 
 
     def blocks(body: bytes, known: PublishedTopics | None = None) -> object:
         with suppress(ValueError):
-            return registration_blocks.read(body, True, BLOCK_LIMITS, queue_data, known)
+            return registration.read_blocks(body, True, BLOCK_LIMITS, queue_data, known)
         return None
 
     def known() -> PublishedTopics:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness.supervisor import Supervisor as StandIn
-from rocketns._fast.system.allocation import give_back_free_memory
+from rocketns._fast.system.process import give_back_free_memory
 from rocketns.errors import StartupError
 from rocketns.server import listening
 from rocketns.server.clock import Jobs

@@ -16,7 +16,7 @@ from cryptography.x509.oid import ExtensionOID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketns._fast.tls.context import ServerContext
+from rocketns._fast.tls.openssl import ServerContext
 from rocketns.client.tls import client_context
 from rocketns.errors import TlsContentError, TlsError
 from rocketns.server.tls.connection import names_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketns._fast.tls.context import ServerContext
+from rocketns._fast.tls.openssl import ServerContext
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import StartupError
 from rocketns.server.tls import contexts as tls_contexts

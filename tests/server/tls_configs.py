@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocketns._fast.tls.context import ServerContext
+from rocketns._fast.tls.openssl import ServerContext
 from rocketns.config.tls import TlsConfig
 from rocketns.server.tls.contexts import build_server_context, read_pair
 from tests.compiled.streams import Stream

@@ -11,9 +11,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from rocketns._fast.connections.connection import Ending
+
 from rocketns._fast.codec.wire import next_frame
 from rocketns._fast.connections.hosts import HostTable
-from rocketns._fast.connections.messages import Ending
 from rocketns.config import Configuration
 from rocketns.protocol.bounds import MALFORMED, NEED_MORE
 from rocketns.server.reactors.handle import limits_of
@@ -269,16 +270,13 @@ class VirtualReactors:
 
     # What the connections that the server opens hold.
 
-    def host_number(self, _host: str) -> int:
-        return 0
-
     def count_here(self, change: int) -> bool:
         self._held += change
         return True
 
     # What control says once, and what it asks for.
 
-    def run_handshakes(self) -> None: ...
+    def run(self, _number: int) -> None: ...
     def use_context(self, _made: object) -> None: ...
     def set_access(self, *_policy: object) -> None: ...
     def enable(self, _enabled: bool) -> None: ...

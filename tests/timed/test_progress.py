@@ -12,7 +12,7 @@ import pytest
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import HAPPENS_WITHIN_S, Client, eventually, frame, json_header
-from rocketns._fast.tls.context import ServerContext
+from rocketns._fast.tls.openssl import ServerContext
 from rocketns.config.tls import TlsConfig
 from rocketns.server.tls import contexts
 from rocketns.server.tls.contexts import CertificatePair

@@ -1,11 +1,14 @@
 """A table of networks: which flags an address has. Fixed once it is made, so all threads may read it."""
 
 from libc.stddef cimport size_t
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint64_t, uint8_t
+
+from rocketns._fast.system.sockets cimport sockaddr_storage
 
 cdef enum:
     ADDRESS_BYTES = 16  # of IPv6. An IPv4 address is mapped to ::ffff:0:0/96
     ADDRESS_BITS = 8 * ADDRESS_BYTES
+    IPV4_AT = 12  # in an IPv4 address that is written as IPv6
 
 cpdef enum:
     # A lookup compares an address with each network: 1 ns each. It happens once for a connection and policy. The 4,096
@@ -29,8 +32,17 @@ cdef struct NetworkTable:
     Network *networks
     size_t count
 
+cdef bint is_ipv4(const uint8_t *address) noexcept nogil
 cdef int flags_of(const NetworkTable *table, const uint8_t *address) noexcept nogil
 cdef int first_flags_of(const NetworkTable *table, const uint8_t *address) noexcept nogil
 
 cdef class Networks:
     cdef NetworkTable table  # fixed
+
+# The IP address of a peer. Without one it is in no network.
+cdef struct Peer:
+    uint8_t address[ADDRESS_BYTES]
+    uint8_t is_known
+
+cdef void read_socket_address(const sockaddr_storage *address, Peer *peer) noexcept nogil
+cdef void read_text(const char *address, Peer *peer) noexcept nogil

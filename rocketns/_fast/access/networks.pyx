@@ -6,8 +6,11 @@ The networks are compared one after another. A table of 300 costs 0.2 µs, one o
 connection and policy. Accepting a connection costs more.
 """
 
-from libc.stdint cimport UINT64_MAX, uint8_t, uint64_t
+from libc.stdint cimport UINT64_MAX
 from libc.stdlib cimport calloc, free
+from libc.string cimport memchr, memcmp, memcpy, strrchr
+
+from rocketns._fast.system.sockets cimport AF_INET, AF_INET6, inet_pton
 
 cdef enum:
     IPV4_BITS = 32
@@ -96,3 +99,64 @@ cdef void add_network(NetworkTable *table, const uint8_t *address, int bits, int
     network.first_mask, network.second_mask = mask_of(bits), mask_of(bits - 64)
     network.flags = flags
     table.count += 1
+
+
+cdef extern from * nogil:
+    """
+    #include <netinet/in.h>
+    #include <sys/socket.h>
+    /* The address in a socket address of that family: 4 or 16 bytes. */
+    static inline const void *rocketns_ipv4(const struct sockaddr_storage *address) {
+        return &((const struct sockaddr_in *)address)->sin_addr;
+    }
+    static inline const void *rocketns_ipv6(const struct sockaddr_storage *address) {
+        return &((const struct sockaddr_in6 *)address)->sin6_addr;
+    }
+    static inline int rocketns_family(const struct sockaddr_storage *address) { return address->ss_family; }
+    """
+    const void *ipv4_of "rocketns_ipv4"(const sockaddr_storage *address)
+    const void *ipv6_of "rocketns_ipv6"(const sockaddr_storage *address)
+    int family_of "rocketns_family"(const sockaddr_storage *address)
+
+cdef enum:
+    IPV4_BYTES = 4
+    TEXT_ROOM = 64  # of an address of either family, without a scope
+
+cdef const char *IPV4_MAPPED = b"\0\0\0\0\0\0\0\0\0\0\xff\xff"
+
+
+cdef bint is_ipv4(const uint8_t *address) noexcept nogil:
+    """Any thread. Whether 16 bytes are an IPv4 address."""
+    return memcmp(address, IPV4_MAPPED, IPV4_AT) == 0
+
+
+cdef void read_socket_address(const sockaddr_storage *address, Peer *peer) noexcept nogil:
+    """Any thread. A family other than IPv4 and IPv6 has no address."""
+    peer.is_known = True
+    if family_of(address) == AF_INET:
+        memcpy(peer.address, IPV4_MAPPED, IPV4_AT)
+        memcpy(peer.address + IPV4_AT, ipv4_of(address), IPV4_BYTES)
+    elif family_of(address) == AF_INET6:
+        memcpy(peer.address, ipv6_of(address), ADDRESS_BYTES)
+    else:
+        peer.is_known = False
+
+
+cdef void read_text(const char *address, Peer *peer) noexcept nogil:
+    """Any thread. From host:port; an IPv6 host has no brackets here. Other texts have no address."""
+    cdef char host[TEXT_ROOM]
+    cdef const char *colon = strrchr(address, c":")
+    cdef size_t length = 0 if colon == NULL else <size_t>(colon - address)
+    cdef const char *scope = <const char *>memchr(address, c"%", length)
+    peer.is_known = False
+    if scope != NULL:
+        length = <size_t>(scope - address)
+    if length >= TEXT_ROOM:
+        return
+    memcpy(host, address, length)
+    host[length] = 0
+    if inet_pton(AF_INET6, host, peer.address) == 1:
+        peer.is_known = True
+    elif inet_pton(AF_INET, host, peer.address + IPV4_AT) == 1:
+        memcpy(peer.address, IPV4_MAPPED, IPV4_AT)
+        peer.is_known = True

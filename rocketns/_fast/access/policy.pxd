@@ -2,15 +2,82 @@
 
 A generation is one call of `Reactors.set_access`. Before the first one it is 0: lookups are open to all then, and no
 connection is closed for its address.
+
+The signed lookups that control has allowed, as digests: control writes, all reactors read, nobody locks.
+
+A decision about a lookup depends on the ext fields and the policy. So its digest is of the bytes of the ext fields, and
+the key is drawn again with each policy: what an earlier policy allowed has other digests and is never found again. The
+same bytes mean something else in the other form of a header, which has a key of its own.
+
+A digest has two words, which are written one after the other. A reactor that reads meanwhile may see the first word of
+one digest with the second of another. That allows a lookup only if its own digest has just these two words. The words
+are those of a pseudorandom function under two keys that nobody outside the process knows, so the chance is 2**-128 for
+a pair, and no peer can raise it. Reading a word itself is atomic.
 """
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint64_t, uint8_t
 
-from rocketns._fast.access.decisions cimport Decisions, LookupKeys
-from rocketns._fast.access.networks cimport NetworkTable, Networks
-from rocketns._fast.system.atomics cimport load
-from rocketns._fast.system.threads cimport pthread_mutex_t
+from rocketns._fast.access.networks cimport Networks, NetworkTable
+from rocketns._fast.codec.requests cimport RouteRequest
+from rocketns._fast.system.hashing cimport HashKey, hash_bytes
+from rocketns._fast.system.threads cimport load, pthread_mutex_t
+
+cdef enum:
+    # 1 MiB. A client has one for each of its topics. Beyond them, and sooner where many have the same bucket, a new one
+    # replaces another, whose lookups then go to control once more.
+    DECISIONS_MAX = 65_536  # a power of two, like the next
+    BUCKET_DECISIONS = 4  # as many as fit into a cache line
+    DIGESTED_BYTES_MAX = 4096  # of ext fields. Lookups with more are for control
+
+cdef struct Decision:
+    int64_t words[2]  # atomic
+
+cdef struct Decisions:
+    Decision decisions[DECISIONS_MAX]
+
+cdef struct Digest:
+    uint64_t words[2]
+
+# The keys of one policy, for each word: of ext fields in JSON, and in binary headers.
+cdef struct LookupKeys:
+    HashKey forms[2][2]
+
+cdef Decisions *new_decisions() noexcept nogil
+cdef void remember(Decisions *decisions, const Digest *digest) noexcept nogil
+
+
+cdef inline bint digest_lookup(
+    const RouteRequest *request, const LookupKeys *keys, Digest *digest
+) noexcept nogil:
+    """Any thread. The digest of a recognised lookup; False where it has no signature, a body, or large ext fields."""
+    cdef size_t length
+    cdef int word
+    if not request.is_signed or request.has_body:
+        return False
+    length = request.ext_around_topic + request.topic.length
+    if length > DIGESTED_BYTES_MAX:
+        return False
+    for word in range(2):
+        digest.words[word] = hash_bytes(request.ext, length, &keys.forms[request.is_binary][word])
+    return True
+
+
+cdef inline const Decision *bucket_of(const Decisions *decisions, const Digest *digest) noexcept nogil:
+    return &decisions.decisions[digest.words[0] & <uint64_t>(DECISIONS_MAX - BUCKET_DECISIONS)]
+
+
+cdef inline bint is_remembered(const Decisions *decisions, const Digest *digest) noexcept nogil:
+    """Any thread."""
+    cdef const Decision *bucket = bucket_of(decisions, digest)
+    cdef int place
+    for place in range(BUCKET_DECISIONS):
+        if (
+            load(&bucket[place].words[0]) == <int64_t>digest.words[0]
+            and load(&bucket[place].words[1]) == <int64_t>digest.words[1]
+        ):
+            return True
+    return False
 
 # Control writes, reactors read.
 cdef struct Policy:

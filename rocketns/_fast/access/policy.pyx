@@ -1,14 +1,45 @@
-"""How control puts a policy in force, and lets signed lookups pass under it."""
+"""How control puts a policy in force, and the signed lookups that it has allowed under it."""
 
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
+
 from os import urandom
 
-from rocketns._fast.access.decisions cimport digest_lookup, new_decisions, remember
-from rocketns._fast.codec.route_request cimport RouteRequest, recognise_request
+from rocketns._fast.codec.requests cimport recognise_request
 from rocketns._fast.codec.wire cimport HEAD_BYTES
-from rocketns._fast.system.atomics cimport add, store
-from rocketns._fast.system.keyed_digest cimport Digest
-from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
+from rocketns._fast.system.threads cimport add, pthread_mutex_lock, pthread_mutex_unlock, store
+
+cdef extern from "<stdlib.h>" nogil:
+    int posix_memalign(void **memory, size_t alignment, size_t size)
+
+
+cdef Decisions *new_decisions() noexcept nogil:
+    """Control only. An empty table, whose buckets are cache lines; NULL where there is no memory. `free` frees it.
+
+    An empty place has two words of 0. No lookup is expected to have that digest before one with a chance of 2**-128.
+    """
+    cdef void *memory = NULL
+    if posix_memalign(&memory, sizeof(Decision) * BUCKET_DECISIONS, sizeof(Decisions)) != 0:
+        return NULL
+    memset(memory, 0, sizeof(Decisions))
+    return <Decisions *>memory
+
+
+cdef void remember(Decisions *decisions, const Digest *digest) noexcept nogil:
+    """Control only. Where the bucket is full, the digest's own bits choose which of the others it replaces.
+
+    Those of earlier policies are replaced like the others: nobody has their key any more.
+    """
+    cdef Decision *bucket = <Decision *>bucket_of(decisions, digest)
+    cdef Decision *free_place = &bucket[digest.words[1] & (BUCKET_DECISIONS - 1)]
+    cdef int place
+    if is_remembered(decisions, digest):
+        return
+    for place in range(BUCKET_DECISIONS):
+        if load(&bucket[place].words[0]) == 0 and load(&bucket[place].words[1]) == 0:
+            free_place = &bucket[place]
+            break
+    store(&free_place.words[0], <int64_t>digest.words[0])
+    store(&free_place.words[1], <int64_t>digest.words[1])
 
 
 cdef int put_in_force(Policy *policy, Networks networks, bint guards_lookups, bint closes_strangers) except -1:

@@ -4,7 +4,7 @@ Every function takes a cursor, reads from ``at`` up to but not including ``end``
 False means declined; the cursor is then anywhere within its bounds and of no more use.
 """
 
-from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, int32_t, int64_t, uint64_t, uint8_t
 from libc.string cimport memcmp, memcpy
 
 cdef struct Cursor:
@@ -64,10 +64,10 @@ cdef inline bint same_text(const Text *one, const Text *other) noexcept nogil:
 
 cdef inline bint is_ascii(const Text *text) noexcept nogil:
     cdef size_t place
+    cdef uint8_t seen = 0
     for place in range(text.length):
-        if text.start[place] >= 0x80:
-            return False
-    return True
+        seen |= text.start[place]
+    return seen < 0x80
 
 
 cdef inline uint64_t zero_bytes(uint64_t word) noexcept nogil:
@@ -126,13 +126,7 @@ cdef inline bint scan_text(Cursor *cursor, Text *text) noexcept nogil:
 cdef inline bint scan_ascii(Cursor *cursor) noexcept nogil:
     """Skips a string. Declines one beyond ASCII, because it would have to be checked for UTF-8."""
     cdef Text text
-    cdef size_t place
-    cdef uint8_t seen = 0
-    if not scan_text(cursor, &text):
-        return False
-    for place in range(text.length):
-        seen |= text.start[place]
-    return seen < 0x80
+    return scan_text(cursor, &text) and is_ascii(&text)
 
 
 cdef inline bint scan_long(Cursor *cursor, int64_t *value) noexcept nogil:
@@ -182,7 +176,8 @@ cdef inline Member next_item(Cursor *cursor, bint *first) noexcept nogil:
 
 
 cdef inline bint skip_brackets(Cursor *cursor) noexcept nogil:
-    """Moves behind the bracket that closes the one at the cursor. Looks only at brackets and strings.
+    """Moves behind the bracket that closes the one at the cursor. Looks only at brackets and strings: numeric keys may have
+    no quotes.
 
     If what was skipped is a JSON value, it is the whole value at the cursor; a parser has to check that.
     """
@@ -231,15 +226,15 @@ cdef inline bint skip_value(Cursor *cursor, int depth) noexcept nogil:
 
 cdef inline bint skip_object(Cursor *cursor, int depth) noexcept nogil:
     cdef bint first = True
+    cdef Member more
+    cdef Text key
     if not take(cursor, c'{'):
         return False
-    if take(cursor, c'}'):
-        return True
     while True:
-        if not first and not take(cursor, c','):
-            return take(cursor, c'}')
-        first = False
-        if not scan_ascii(cursor) or not take(cursor, c':') or not skip_value(cursor, depth):
+        more = next_member(cursor, &first, &key)
+        if more != MEMBER:
+            return more == NO_MORE
+        if not is_ascii(&key) or not skip_value(cursor, depth):
             return False
 
 

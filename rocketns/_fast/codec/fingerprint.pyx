@@ -1,6 +1,6 @@
 """A keyed hash of a registration's body, by which a repeated one is recognised.
 
-The hash of universal_hash.pxd, whose bound holds for whoever does not know the key. The key is made when the process
+The hash of hashing.pxd, whose bound holds for whoever does not know the key. The key is made when the process
 starts, and no hash leaves the process.
 
 A 5.x broker writes the current time into topicConfigSerializeWrapper.mappingDataVersion.timestamp of every
@@ -9,14 +9,14 @@ everything before them was scanned as JSON without blanks and escapes, which eve
 where they are as many digits as the current time has. Bodies that differ in such digits alone are decoded alike.
 """
 
-import secrets
+from libc.stdint cimport uint64_t, uint8_t
 
-from libc.stdint cimport uint8_t, uint64_t
+import secrets
 
 from rocketns._fast.codec.compact_json cimport (
     MEMBER, Cursor, Text, is_ascii, is_text, left, next_member, skip_value, take
 )
-from rocketns._fast.system.universal_hash cimport BLOCK_WORDS, UniversalKey, add_bytes, next_state
+from rocketns._fast.system.hashing cimport BLOCK_WORDS, UniversalKey, add_bytes, next_state
 
 cdef enum:
     STAMP_DIGITS = 13  # of an epoch in milliseconds, until the year 2286

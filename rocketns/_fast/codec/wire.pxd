@@ -1,6 +1,8 @@
 """What compiled callers may use of wire.pyx."""
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint8_t
+
+from rocketns._fast.codec.compact_json cimport Cursor, Text
 
 cdef enum:
     MALFORMED = -1
@@ -32,8 +34,13 @@ cdef enum:
     VALUE_LENGTH_BYTES = 4
 
 cdef int64_t frame_size(const uint8_t *data, size_t available, uint32_t frame_size_max) noexcept nogil
+cdef bint take_pair(Cursor *cursor, int64_t length_max, Text *key, Text *value) noexcept nogil
 
 
 cdef inline uint32_t read_uint32(const uint8_t *data) noexcept nogil:
     """A big-endian word; the caller has checked that 4 bytes are there."""
     return (<uint32_t>data[0] << 24) | (<uint32_t>data[1] << 16) | (<uint32_t>data[2] << 8) | <uint32_t>data[3]
+
+
+cdef inline int16_t read_int16(const uint8_t *data) noexcept nogil:
+    return <int16_t><uint16_t>((<uint16_t>data[0] << 8) | data[1])

@@ -1,19 +1,35 @@
-"""A connection of a reactor: its buffers, and what it may still do."""
+"""A connection of a reactor: its buffers, what it may still do, and who of those that hold many bytes makes no progress."""
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 
-from rocketns._fast.access.peers cimport Peer
-from rocketns._fast.connections.host_ring cimport Queued
+from rocketns._fast.access.networks cimport Peer
+from rocketns._fast.connections.hosts cimport HOSTS, KINDS, Hosts, Queued
 from rocketns._fast.connections.messages cimport Message
 from rocketns._fast.tls.openssl cimport SSL
 
-# Kinds of bytes that a connection holds: input that is not worked off, and answers that the peer has not taken.
-cdef enum:
-    INPUT = 0
-    OUTPUT = 1
+# Why a connection ended. server/reactors/transport.py has the cause and the log line of each.
+cpdef enum Ending:
+    PEER_CLOSED = 0
+    FAILED = 1
+    IDLE = 2
+    MALFORMED_FRAME = 3
+    ENDED = 4
+    TOO_MUCH_UNSENT = 5
+    TOO_MUCH_UNFINISHED = 6
+    TOO_MUCH_UNSENT_IN_ALL = 7
+    STALLED_FRAME = 8
+    STALLED_ANSWERS = 9
+    STRANGER = 10
+    TLS_FAILED = 11
+    TLS_DISABLED = 12
+    NOT_TLS = 13
+    NO_CERTIFICATE = 14
+    STALLED_HANDSHAKE = 15
+    UNTRUSTED_PROXY = 16
+    WRONG_PROXY_HEADER = 17
 
-# The neighbours of a connection in a list, see holders.pyx.
+# The neighbours of a connection in a list, see connection.pyx.
 cdef struct Links:
     Connection *older
     Connection *newer
@@ -53,7 +69,6 @@ cdef struct Connection:
     # What it waits for.
     uint32_t armed  # the epoll events that are asked for
     uint32_t in_flight  # requests at control without an answer
-    uint32_t tls_held  # OpenSSL's memory for it, as counted in the total of INPUT
     uint8_t stage  # one of Stage
     uint8_t is_announced  # a PROXY header announced its address
     uint8_t shows_names  # its certificate was verified by authorities that the operator chose
@@ -67,13 +82,13 @@ cdef struct Connection:
     int64_t idle_ms_max
     # How it ends.
     int64_t ending_ms
-    int ending  # messages.Ending
+    int ending  # an Ending
     uint8_t is_ending  # to be closed when its output is sent
     uint8_t is_failed  # to be closed at the end of this turn
-    # What it may do, see admission.pyx.
+    # What it may do, see connection_table.pyx.
     Peer peer
     uint8_t listener  # the number of the socket that it came by: 0 is listenPort's
-    uint8_t view  # which addresses it gets, see reactor/views.pxd; 0: the announced ones
+    uint8_t view  # which addresses it gets, see reactor/answers.pyx; 0: the announced ones
     uint32_t view_generation  # of the file that says so
     uint32_t access_generation  # of the policy that it was judged by
     uint8_t access_flags  # of its networks then
@@ -84,7 +99,7 @@ cdef struct Connection:
     # Whose it is, see `connection_table.know_host`.
     uint8_t is_known  # 1: a broker registered from it, as control said with its last answer
     uint16_t host  # the number of its host, which it has claimed; HOSTS: it is not known yet
-    uint8_t is_listed[2]  # whether it holds so many bytes that it is in the reactor's list of that kind
+    uint8_t is_listed[KINDS]  # whether it holds so many bytes that it is in the reactor's list of that kind
     uint64_t host_hash
     # Its buffers.
     uint8_t *input
@@ -95,10 +110,10 @@ cdef struct Connection:
     size_t output_start
     size_t output_end
     size_t output_room
-    size_t held[2]  # bytes of each kind, as counted in the totals
-    uint32_t moved[2]  # bytes that came, or were taken, since the last progress
-    int64_t progress_ms[2]  # the last progress, or when the first byte was held
-    Links links[2][2]  # by kind, in the list of its host and in that of all
+    size_t held[KINDS]  # bytes of each kind, as counted in the totals
+    uint32_t moved[KINDS]  # bytes that came, or were taken, since the last progress
+    int64_t progress_ms[KINDS]  # the last progress, or when the first byte was held
+    Links links[KINDS]  # by kind, in the list of its host
 
 cdef bint keep_input(Connection *connection, const uint8_t *data, size_t size) noexcept nogil
 cdef bint make_input_room(Connection *connection, size_t wanted) noexcept nogil
@@ -111,3 +126,36 @@ cdef bint send_output(Connection *connection) noexcept nogil
 cdef inline size_t unsent(const Connection *connection) noexcept nogil:
     """Reactor thread only."""
     return connection.output_end - connection.output_start
+
+cdef enum:
+    # So many bytes that came, or were taken, are progress. So is the rest of a frame, or of the answers.
+    PROGRESS_BYTES = 16384
+
+cdef struct ConnectionList:
+    Connection *first
+    Connection *last
+
+# The connections of one reactor that hold many bytes of one kind, strangers or known ones, by host. The lists have the
+# longest without progress first.
+cdef struct Holders:
+    # Fixed.
+    Hosts *table
+    int64_t listed_bytes_min  # a connection with less is in no list, since closing it would free little
+    # Since when the first of each list is without progress, in milliseconds of the monotonic clock. 0: there is none.
+    # Atomic: the reactor writes it, any thread reads it.
+    int64_t oldest_ms[2][HOSTS]
+    # Reactor thread only.
+    ConnectionList lists[2][HOSTS]
+
+cdef void hold(Holders *holders, int kind, Connection *connection, size_t size, int64_t now_ms) noexcept nogil
+cdef void note_progress(Holders *holders, int kind, Connection *connection, int64_t now_ms) noexcept nogil
+cdef void note_known(Holders *holders, Connection *connection, bint is_known, int64_t now_ms) noexcept nogil
+
+
+cdef inline void count_held(Holders *holders, int kind, Connection *connection, size_t size,
+                            int64_t now_ms) noexcept nogil:
+    """Reactor thread only. The connection holds ``size`` bytes now. Nothing is done where it holds none, as before."""
+    if size != connection.held[kind]:
+        hold(holders, kind, connection, size, now_ms)
+    if size and connection.moved[kind] >= PROGRESS_BYTES:
+        note_progress(holders, kind, connection, now_ms)

@@ -6,15 +6,17 @@ connections, a further host shares one of them.
 
 A bucket of tokens is one number: the time until which its tokens are spent (the virtual scheduling of ITU-T I.371, also
 called GCRA). It is full when that time is over, so a host that asked for nothing in the last second needs no bucket.
+
+Work that waits, by host: hosts take turns, and what waits of a host keeps its order. So a host that queues much waits for itself. The same ring has messages to control, handshakes, and connections that wait
+until control caught up. All functions are for the thread that owns the ring.
 """
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint16_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 
-from rocketns._fast.access.peers cimport Peer
-from rocketns._fast.system.atomics cimport add, load, store
+from rocketns._fast.access.networks cimport Peer
 from rocketns._fast.system.hashing cimport HashKey
-from rocketns._fast.system.threads cimport pthread_mutex_t
+from rocketns._fast.system.threads cimport add, load, pthread_mutex_t, store
 
 cdef enum:
     ADDRESS_ROOM = 96  # of host:port as `write_peer` writes it
@@ -25,6 +27,14 @@ cdef enum:
     STRIPES = 64
     HOST_BYTES = 48
     CACHE_LINE = 64
+
+# Kinds of bytes that a connection holds: input that is not worked off, answers that the peer has not taken, and OpenSSL's
+# memory for it.
+cdef enum:
+    INPUT = 0
+    OUTPUT = 1
+    TLS = 2
+    KINDS = 3
 
 # Connections by who their peer is.
 cdef enum:
@@ -52,9 +62,9 @@ cdef struct Host:
     int64_t refused[LIMITED]  # since `HostTable.take_refused` read it
     char name[HOST_BYTES]  # known once something was refused
     # Atomic. All are 0 where the host has neither users nor work.
-    int64_t held_bytes[2][2]  # by kind of connection.pxd, of strangers and known ones
+    int64_t held_bytes[KINDS][2]  # of strangers and known ones
     int64_t queued_bytes  # of frames that control has not decoded
-    int64_t deferred  # lookups, see reactor/deferred.pyx
+    int64_t deferred  # lookups, see reactor/answers.pxd
     int64_t ended  # connections of whose end control has not taken note
 
 # All of it is for any thread. The mutexes belong to every STRIPES-th set of `hashes` and `hosts`.
@@ -69,9 +79,9 @@ cdef struct Hosts:
     pthread_mutex_t mutexes[STRIPES]
     # Atomic.
     int64_t refused[LIMITED]
-    int64_t held_bytes[2]  # by kind: of all connections, and of answers to this server's requests
-    int64_t known_bytes[2]  # the part of them that connections of registered brokers hold
-    int64_t largest[2][2]  # by kind, of strangers and known ones: who had more than the one before, when bytes came
+    int64_t held_bytes[KINDS]  # of all connections, and of answers to this server's requests
+    int64_t known_bytes[KINDS]  # the part of them that connections of registered brokers hold
+    int64_t largest[KINDS][2]  # of strangers and known ones: who had more than the one before, when bytes came
 
 cdef const char *find_host(const char *address, char *room, size_t *length) noexcept nogil
 cdef uint64_t host_hash(const char *address, const HashKey *key) noexcept nogil
@@ -95,3 +105,82 @@ cdef inline void add_held(Hosts *table, int kind, int known, uint16_t number, in
 
 cdef class HostTable:
     cdef Hosts table
+
+# The first member of what may wait, so that a pointer to it is a pointer to that.
+cdef struct Queued:
+    Queued *next
+    Queued *previous
+    uint16_t host  # HOSTS where it is nobody's
+    bint is_waiting
+
+cdef struct HostRing:
+    Queued *first[HOSTS + 1]
+    Queued *last[HOSTS + 1]
+    uint8_t is_listed[HOSTS + 1]  # whether the host is in the ring
+    uint16_t ring[HOSTS + 1]  # in the order of their turns; some have nothing left
+    uint32_t ring_start
+    uint32_t ring_size
+    uint32_t taken  # in the present turn
+    uint32_t waiting
+
+
+cdef inline void list_host(HostRing *ring, uint16_t host) noexcept nogil:
+    ring.is_listed[host] = True
+    ring.ring[(ring.ring_start + ring.ring_size) % (HOSTS + 1)] = host
+    ring.ring_size += 1
+
+
+cdef inline void join_ring(HostRing *ring, Queued *queued, uint16_t host) noexcept nogil:
+    """Wait behind the others of this host, unless it waits already."""
+    if queued.is_waiting:
+        return
+    queued.is_waiting, queued.host = True, host
+    queued.next, queued.previous = NULL, ring.last[host]
+    if ring.last[host] == NULL:
+        ring.first[host] = queued
+    else:
+        ring.last[host].next = queued
+    ring.last[host] = queued
+    ring.waiting += 1
+    if not ring.is_listed[host]:
+        list_host(ring, host)
+
+
+cdef inline void leave_ring(HostRing *ring, Queued *queued) noexcept nogil:
+    """Wait no longer. The host stays in the ring until its turn."""
+    if not queued.is_waiting:
+        return
+    queued.is_waiting = False
+    if queued.previous == NULL:
+        ring.first[queued.host] = queued.next
+    else:
+        queued.previous.next = queued.next
+    if queued.next == NULL:
+        ring.last[queued.host] = queued.previous
+    else:
+        queued.next.previous = queued.previous
+    queued.next = queued.previous = NULL
+    ring.waiting -= 1
+
+
+cdef inline Queued *take_turn(HostRing *ring, uint32_t most) noexcept nogil:
+    """The first of the host whose turn it is, which waits no longer; NULL if nothing waits. A turn takes ``most``."""
+    cdef Queued *queued
+    cdef uint16_t host
+    while ring.ring_size:
+        host = ring.ring[ring.ring_start]
+        queued = ring.first[host]
+        if queued != NULL:
+            leave_ring(ring, queued)
+            ring.taken += 1
+            if ring.taken < most and ring.first[host] != NULL:
+                return queued
+        ring.taken = 0
+        ring.is_listed[host] = False
+        ring.ring_start = (ring.ring_start + 1) % (HOSTS + 1)
+        ring.ring_size -= 1
+        if ring.first[host] != NULL:
+            list_host(ring, host)
+        if queued != NULL:
+            return queued
+    return NULL

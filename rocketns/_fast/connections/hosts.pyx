@@ -5,31 +5,23 @@ That costs nothing where all of them are back. Else the host begins again with a
 that floods is not the one: its tokens are back last. tests/fast/host_rates.py is the definition in Python.
 """
 
-from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free
-from libc.string cimport memchr, memcmp, memcpy, memset, strchr, strlen, strncmp, strrchr
+from libc.string cimport memchr, memcpy, memset, strchr, strlen, strncmp, strrchr
 
 import os
 
-from rocketns._fast.access.peers cimport Peer, read_socket_address
-from rocketns._fast.system.hashing cimport HashKey, hash_bytes
+from rocketns._fast.access.networks cimport ADDRESS_BYTES, IPV4_AT, is_ipv4, read_socket_address
+from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport (
-    NI_NUMERICHOST, NI_NUMERICSERV, getnameinfo, getpeername, sockaddr, sockaddr_storage, socklen_t
+    AF_INET, AF_INET6, NI_NUMERICHOST, NI_NUMERICSERV, getnameinfo, getpeername, inet_ntop, inet_pton, sockaddr,
+    sockaddr_storage, socklen_t
 )
 from rocketns._fast.system.threads cimport (
-    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
+    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_unlock
 )
 
-cdef extern from "<arpa/inet.h>" nogil:
-    int inet_pton(int family, const char *text, void *packed)
-    const char *inet_ntop(int family, const void *packed, char *text, unsigned int room)
-    const int AF_INET, AF_INET6
-
 cdef enum:
-    PACKED = 16
-    IPV4_AT = 12  # in an IPv4 address that is written as IPv6
     SUBSCRIBER = 8  # bytes of an IPv6 address that one subscriber has
     HOST_ROOM = 80
     PORT_ROOM = 8
@@ -37,12 +29,10 @@ cdef enum:
     SECOND_NS = 1_000_000_000
     BURST_NS = SECOND_NS  # so a full bucket has one second's worth
 
-cdef const char *IPV4_MAPPED = b"\0\0\0\0\0\0\0\0\0\0\xff\xff"
-
 
 cdef bint write_ipv6(const char *host, size_t length, char *out) noexcept nogil:
     """Any thread. Write the host of an IPv6 address to ``out``, which has TEXT_ROOM; False where it is no address."""
-    cdef uint8_t packed[PACKED]
+    cdef uint8_t packed[ADDRESS_BYTES]
     cdef int place
     cdef const char *scope = <const char *>memchr(host, c"%", length)
     if scope != NULL:
@@ -53,7 +43,7 @@ cdef bint write_ipv6(const char *host, size_t length, char *out) noexcept nogil:
     out[length] = 0
     if inet_pton(AF_INET6, out, packed) != 1:
         return False
-    if memcmp(packed, IPV4_MAPPED, IPV4_AT) == 0:
+    if is_ipv4(packed):
         return inet_ntop(AF_INET, packed + IPV4_AT, out, TEXT_ROOM) != NULL
     for place in range(SUBSCRIBER):
         snprintf(out + 2 * place, 3, "%02x", <unsigned int>packed[place])
@@ -272,20 +262,6 @@ cdef class HostTable:
         store(&self.table.cost_ns[REQUESTS], cost_of(requests))
         store(&self.table.cost_ns[CONNECTIONS], cost_of(connections))
 
-    def may_ask(self, str host not None, bint is_known, int64_t now_ms):
-        cdef bytes address = host.encode("ascii", "replace") + b":0"
-        cdef uint16_t number = claim_host(&self.table, host_hash(address, &self.table.key))
-        release_host(&self.table, number)
-        if not load(&self.table.cost_ns[REQUESTS]):
-            return True
-        return may_ask(&self.table, number, OF_KNOWN if is_known else OF_STRANGERS, now_ms, address, -1)
-
-    def may_connect(self, str host not None, int64_t now_ms):
-        cdef bytes address = host.encode("ascii", "replace") + b":0"
-        return not load(&self.table.cost_ns[CONNECTIONS]) or may_connect(
-            &self.table, host_hash(address, &self.table.key), now_ms, address
-        )
-
     def take_refused(self):
         cdef list rows = []
         cdef Host host
@@ -301,10 +277,3 @@ cdef class HostTable:
     @property
     def refused_connections(self):
         return load(&self.table.refused[CONNECTIONS])
-
-
-def host_of(bytes address):
-    cdef char room[TEXT_ROOM]
-    cdef size_t length
-    cdef const char *host = find_host(address, room, &length)
-    return host[:length]

@@ -4,15 +4,15 @@ Whoever holds a message owns it: the sender until `push`, the queue, then whoeve
 """
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free
 
-from rocketns._fast.connections.host_ring cimport Queued
+from rocketns._fast.connections.hosts cimport Queued
 from rocketns._fast.system.sockets cimport read, write
 from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
 
 # What a message says. In brackets: its `number` or `data`. `moment` is named where a kind uses it.
-cpdef enum MessageKind:
+cdef enum MessageKind:
     # From a reactor to control.
     # With OPENED come, each behind a 0: the peer's address; the socket's host, if a PROXY header announced the address;
     # and the certificate, if its names are proven.
@@ -46,27 +46,6 @@ cdef enum:
 
 cdef enum:
     OPENED_LISTENER_SHIFT = 1  # in `moment`
-
-# Why a connection ended. server/reactors/transport.py has the cause and the log line of each.
-cpdef enum Ending:
-    PEER_CLOSED = 0
-    FAILED = 1
-    IDLE = 2
-    MALFORMED_FRAME = 3
-    ENDED = 4
-    TOO_MUCH_UNSENT = 5
-    TOO_MUCH_UNFINISHED = 6
-    TOO_MUCH_UNSENT_IN_ALL = 7
-    STALLED_FRAME = 8
-    STALLED_ANSWERS = 9
-    STRANGER = 10
-    TLS_FAILED = 11
-    TLS_DISABLED = 12
-    NOT_TLS = 13
-    NO_CERTIFICATE = 14
-    STALLED_HANDSHAKE = 15
-    UNTRUSTED_PROXY = 16
-    WRONG_PROXY_HEADER = 17
 
 cdef struct Message:
     Queued queued  # in a Queue; then, at control, in the turns of its host: HOSTS where it is nobody's

@@ -1,10 +1,40 @@
-"""What compiled callers may use of answers.pyx."""
+"""What compiled callers may use of answers.pyx; and lookups without a route that wait for the registrations that came before them.
+
+A broker registers at one connection, and a client asks at another one at once: control has the registration then, and
+has not applied it. Java's answer would have the route, because its threads take both at the same time. So such a lookup
+waits until all frames that came before it have taken effect, `Limits.deferred_ms_max` at most. "Before" includes what
+waits in sockets: a lookup behind which this round may still find a registration waits for the next round, too.
+
+A copy of the frame waits, so the connection's other requests do not. There are few of them, by host and in all: a
+flood of such lookups is answered at once. All functions are for the reactor's thread.
+"""
 
 from libc.stddef cimport size_t
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from rocketns._fast.connections.connection cimport Connection
-from rocketns._fast.reactor.reactor_state cimport Reactor
+from rocketns._fast.reactor.reactor_state cimport Deferred, Reactor, Shared
+from rocketns._fast.tls.openssl cimport RECORD_BYTES_MAX, Progress
+
+cdef enum:
+    # Room for plain text beside as many bytes as were received: what OpenSSL has of an unfinished record.
+    UNFINISHED_RECORD_MAX = RECORD_BYTES_MAX + 1024
+
+cdef void send_bytes(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil
+cdef void send_wire(Reactor *reactor, Connection *connection) noexcept nogil
+cdef void send_answers(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil
+cdef void send_end(Reactor *reactor, Connection *connection) noexcept nogil
+cdef size_t input_memory(const Connection *connection) noexcept nogil
+cdef Progress open_received(
+    Reactor *reactor, Connection *connection, size_t received, uint8_t *plain, size_t room, size_t *got
+) noexcept nogil
+
+cdef bint is_applied(const Shared *shared, int64_t epoch) noexcept nogil
+cdef bint defer(Reactor *reactor, const Connection *connection, const uint8_t *frame, size_t size) noexcept nogil
+cdef int deferred_wait_ms(const Reactor *reactor) noexcept nogil
+cdef void end_round(Reactor *reactor) noexcept nogil
+cdef bint next_due(Reactor *reactor, Deferred *due) noexcept nogil
+cdef void free_deferred(Reactor *reactor) noexcept nogil
 
 cdef void send_scratch(Reactor *reactor, Connection *connection) noexcept nogil
 cdef bint may_ask(Reactor *reactor, Connection *connection) noexcept nogil

@@ -1,33 +1,37 @@
-"""The connection table of a reactor: how connections enter it and leave it.
+"""The connection table of a reactor: how connections enter it, may stay, and leave it.
 
 The table is an array. A connection's id holds its index and a generation, which is never used twice. A message to a
 closed connection finds another generation at the index, or none, and is dropped.
+
+Whether a connection may stay, and which of its lookups a reactor answers, is decided by its networks, once a policy. A
+turn compares the generation that the connection was judged by with the one in force: one comparison. A lookup costs one
+more, unless it is guarded.
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stddef cimport size_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, strdup, strlen
 
-from rocketns._fast.access.peers cimport Peer
-from rocketns._fast.system.atomics cimport add, load
-from rocketns._fast.connections.connection cimport drop_input, drop_output
-from rocketns._fast.system.hashing cimport hash_bytes
-from rocketns._fast.connections.holders cimport count_held
-from rocketns._fast.connections.host_ring cimport leave_ring
+from rocketns._fast.access.networks cimport MAY_LOOK_UP, Peer, flags_of, read_socket_address
+from rocketns._fast.access.policy cimport Digest, copy_policy, digest_lookup, is_remembered
+from rocketns._fast.connections.connection cimport (
+    FAILED, FREE, GUARDED, PEER_CLOSED, count_held, drop_input, drop_output
+)
 from rocketns._fast.connections.hosts cimport (
-    ADDRESS_ROOM, HOSTS, TEXT_ROOM, claim_host, find_host, host_hash, release_host, write_peer
+    ADDRESS_ROOM, HOSTS, KINDS, TEXT_ROOM, claim_host, find_host, host_hash, leave_ring, release_host, write_peer
 )
 from rocketns._fast.connections.messages cimport (
-    CLOSED, FAILED, MOVE, OPENED, OPENED_LISTENER_SHIFT, PEER_CLOSED, REFUSED, Message, free_message, new_message, push
+    CLOSED, MOVE, OPENED, OPENED_LISTENER_SHIFT, REFUSED, Message, free_message, new_message, push
 )
 from rocketns._fast.reactor.reactor_state cimport (
-    TABLE_MAX, Shared, assert_reactor, find_connection, handshake_thread, hold_tls, id_of, send_message
+    TABLE_MAX, assert_reactor, find_connection, handshake_thread, id_of, send_message
 )
+from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, EPOLLONESHOT, MSG_DONTWAIT, MSG_PEEK, close, epoll_ctl, epoll_event, recv
 )
-from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
+from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock
 from rocketns._fast.tls.openssl cimport X509, openssl
 
 cdef enum:
@@ -38,7 +42,7 @@ cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept n
     """Reactor thread only. Take it off the table, the totals, and the lists of holders and of stalled connections."""
     cdef int kind
     assert_reactor(reactor, "remove_connection")
-    for kind in range(2):
+    for kind in range(KINDS):
         count_held(&reactor.holders[kind], kind, connection, 0, reactor.now_ms)
     leave_ring(reactor.waiting, &connection.queued)
     pthread_mutex_lock(&reactor.table_mutex)
@@ -63,8 +67,6 @@ cdef void free_connection(Connection *connection) noexcept nogil:
 cdef void release_connection(Shared *shared, Connection *connection, int ending) noexcept nogil:
     """The owner of the connection only. It is in no table. Close it, send control its close notice, free it."""
     close(connection.fd)
-    if connection.tls_held:
-        hold_tls(shared, connection, 0)
     if connection.close_notice != NULL:  # it counts as gone before it no longer counts as open
         add(&shared.gone, 1)
         add(&shared.hosts.hosts[connection.host].ended, 1)
@@ -315,3 +317,61 @@ cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
         return False
     close_connection(reactor, connection, PEER_CLOSED if got == 0 else FAILED)
     return False
+
+
+cdef int flags_of_peer(const Policy *policy, const Peer *peer) noexcept nogil:
+    """With the policy's mutex. A peer without an IP address is in no network, not even in ::/0."""
+    return flags_of(policy.networks, peer.address) if peer.is_known and policy.networks != NULL else 0
+
+
+cdef bint turn_stranger_away(Policy *policy, int fd, const sockaddr_storage *address) noexcept nogil:
+    """Any reactor's thread. Close a connection that was just accepted if no network has its address; True if so.
+
+    Where a PROXY header is to come, the balancer's own address must be in a network.
+    """
+    cdef Peer peer
+    cdef bint is_stranger
+    read_socket_address(address, &peer)
+    pthread_mutex_lock(&policy.mutex)
+    is_stranger = load(&policy.closes_strangers) and flags_of_peer(policy, &peer) == 0
+    pthread_mutex_unlock(&policy.mutex)
+    if is_stranger:
+        close(fd)
+        add(&policy.strangers_closed, 1)
+    return is_stranger
+
+
+cdef bint admit(Policy *policy, KnownPolicy *known, Connection *connection) noexcept nogil:
+    """Reactor thread only. Judge a connection by the policy in force. False: it is a stranger, and must be closed."""
+    cdef bint is_stranger
+    pthread_mutex_lock(&policy.mutex)
+    copy_policy(policy, known)
+    connection.access_generation = <uint32_t>known.generation
+    connection.access_flags = flags_of_peer(policy, &connection.peer)
+    connection.lookups = GUARDED if policy.guards_lookups and not connection.access_flags & MAY_LOOK_UP else FREE
+    is_stranger = load(&policy.closes_strangers) and connection.access_flags == 0
+    pthread_mutex_unlock(&policy.mutex)
+    if is_stranger:
+        add(&policy.strangers_closed, 1)
+    return not is_stranger
+
+
+cdef bint may_look_up(
+    const KnownPolicy *known, const Connection *connection, const RouteRequest *request
+) noexcept nogil:
+    """Reactor thread only. Whether a lookup of a connection whose lookups are not free may be answered by the reactor.
+
+    ``known`` is of the generation that the connection was judged by: if another connection's turn brought a newer one,
+    this turn began with `admit`.
+    """
+    cdef Digest digest
+    return digest_lookup(request, &known.keys, &digest) and is_remembered(known.decisions, &digest)
+
+
+cdef void let_pass(Connection *connection, uint32_t generation) noexcept nogil:
+    """Reactor thread only. Answer the connection's lookups from now on: its peer may make them by its certificate.
+
+    Control decided so by the policy of this generation. There is no effect if the connection was judged by another.
+    """
+    if connection.lookups == GUARDED and connection.access_generation == generation:
+        connection.lookups = FREE

@@ -1,5 +1,11 @@
-"""What compiled callers may use of handshakes.pyx."""
+"""What the loop of reactor.pyx calls in the handshake thread."""
 
+from libc.stdint cimport uint32_t
+
+from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.reactor.reactor_state cimport Reactor
 
-cdef void run_handshakes(Reactor *reactor) noexcept nogil
+cdef void arrive(Reactor *reactor, Connection *connection) noexcept nogil
+cdef void note_context(Reactor *reactor) noexcept nogil
+cdef void on_handshake_event(Reactor *reactor, Connection *connection, uint32_t events) noexcept nogil
+cdef void take_steps(Reactor *reactor) noexcept nogil

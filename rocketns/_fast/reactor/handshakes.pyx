@@ -2,62 +2,49 @@
 
 A reactor gives it each connection that does not begin with a frame, and gets it back once, when its frames begin. So a
 lookup never waits for a handshake, which takes up to a millisecond. The thread is a reactor without frames: the same
-connection table, inbox and totals. Its sockets are armed for one event at a time, and who has something to do waits for
+loop, connection table, inbox and totals. Its sockets are armed for one event at a time, and who has something to do waits for
 the turn of its host.
 
-OpenSSL's memory of all connections is bounded. Where a new one has no room, the oldest handshake is closed for it.
+OpenSSL's memory of all connections is bounded. Where a new one has no room, other handshakes are given up for it, and
+then connections that are idle.
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, strdup
 
-from rocketns._fast.access.networks cimport flags_of
-from rocketns._fast.access.peers cimport read_text
-from rocketns._fast.connections.connection cimport (
-    BEHIND_HEADER, CARRIED, INPUT, OUTPUT, SHAKING_HANDS, UNDECIDED, WITHOUT_CONTEXT, Connection, drop_input,
-    keep_input, send_output, unsent
-)
-from rocketns._fast.connections.holders cimport count_held
-from rocketns._fast.connections.host_ring cimport join_ring, take_turn
-from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, HOSTS, write_peer
-from rocketns._fast.connections.messages cimport (
-    CLOSE_IDLE, CONTEXT_CHANGED, ENDED, FAILED, MOVE, NO_CERTIFICATE, NOT_TLS, PEER_CLOSED, SHED, STALLED_HANDSHAKE,
-    STOP, TLS_DISABLED, TLS_FAILED, TLS_WANTED, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, UNTRUSTED_PROXY,
-    WRONG_PROXY_HEADER, Message, following, free_message, new_message, push, take_all
-)
-from rocketns._fast.connections.proxy_header cimport (
+from rocketns._fast.access.networks cimport flags_of, read_text
+from rocketns._fast.codec.proxy_header cimport (
     DETECTION_BYTES, UNFINISHED, WRONG, Header, ProxyHeader, is_proxied, read_header
 )
+from rocketns._fast.connections.connection cimport (
+    BEHIND_HEADER, CARRIED, FAILED, NO_CERTIFICATE, NOT_TLS, PEER_CLOSED, SHAKING_HANDS, STALLED_HANDSHAKE,
+    TLS_DISABLED, TLS_FAILED, TOO_MUCH_UNSENT, UNDECIDED, UNTRUSTED_PROXY, WITHOUT_CONTEXT, WRONG_PROXY_HEADER,
+    count_held, drop_input, keep_input, note_progress, send_output, unsent
+)
+from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, HOSTS, INPUT, OUTPUT, TLS, join_ring, take_turn, write_peer
+from rocketns._fast.connections.messages cimport TLS_WANTED, Message, new_message, push
+from rocketns._fast.reactor.answers cimport send_wire
 from rocketns._fast.reactor.connection_table cimport (
     close_connection, insert_connection, know_host, move, refuse_connection, release_connection
 )
-from rocketns._fast.reactor.idling cimport close_idle, close_some_idle
+from rocketns._fast.reactor.evicting cimport Victim, excess, find_victim, greedy_host, relieve
 from rocketns._fast.reactor.reactor_state cimport (
-    HANDSHAKE_BYTES, IN_USE, NOT_USABLE, TLS_BYTES, UNFINISHED_MESSAGE_BYTES, UNKNOWN, WANTED, ContextState, Shared,
-    Tls, assert_reactor, find_connection, hold_tls, id_of
+    HANDSHAKE_BYTES, IN_USE, NOT_USABLE, UNFINISHED_MESSAGE_BYTES, UNKNOWN, WANTED, ContextState, Shared, Tls,
+    assert_reactor, id_of
 )
-from rocketns._fast.reactor.records cimport send_wire
-from rocketns._fast.reactor.shedding cimport relieve
-from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_MOD, EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLONESHOT, EPOLLOUT, MSG_DONTWAIT, epoll_ctl, epoll_event,
-    epoll_wait, monotonic_ms, monotonic_ns, recv
+    monotonic_ns, recv
 )
-from rocketns._fast.system.threads cimport disown, own, pthread_mutex_lock, pthread_mutex_unlock
-from rocketns._fast.tls.openssl cimport take_reason
-from rocketns._fast.tls.wire cimport IS_DONE, WANTS_MORE, Progress, new_session, shake_hands
+from rocketns._fast.system.threads cimport add, pthread_mutex_lock, pthread_mutex_unlock
+from rocketns._fast.tls.openssl cimport IS_DONE, WANTS_MORE, Progress, new_session, shake_hands, take_reason
 
 cdef enum:
-    EVENTS_AT_ONCE = 256
-    HANDLED_AT_ONCE_MAX = 256
     TURN_NS = 2_000_000  # then events and messages are looked at
     RECEIVED_AT_ONCE_MAX = 16 * 1024
     UNSENT_MAX = 64 * 1024  # of a peer that goes on with its handshake and reads no answer
     HANDSHAKE_MAGIC_CODE = 0x16  # the first byte of a TLS connection
-
-cdef extern from "<stdint.h>" nogil:
-    const uint64_t WOKEN "(UINT64_MAX - 1)"  # as in reactor.pyx
 
 
 cdef void arrive(Reactor *reactor, Connection *connection) noexcept nogil:
@@ -88,7 +75,7 @@ cdef void await_events(Reactor *reactor, Connection *connection) noexcept nogil:
         event.events |= EPOLLOUT
     connection.armed = event.events
     epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, connection.fd, &event)
-    if load(&shared.hosts.held_bytes[INPUT]) > shared.limits.held_bytes_max[INPUT]:
+    if excess(shared, INPUT) > 0:
         relieve(reactor, INPUT, connection)
 
 
@@ -98,8 +85,6 @@ cdef void give_back(Reactor *reactor, Connection *connection) noexcept nogil:
     cdef int target = (reactor.next_reactor + 1) % shared.carriers
     reactor.next_reactor = target
     connection.stage = CARRIED
-    if connection.tls != NULL:
-        hold_tls(shared, connection, TLS_BYTES)
     if not move(reactor, connection, shared.reactors[target]):
         close_connection(reactor, connection, FAILED)
 
@@ -159,27 +144,25 @@ cdef bint take_header(Reactor *reactor, Connection *connection, const uint8_t *d
 
 
 cdef bint hold_handshake(Reactor *reactor, Connection *wanting, uint32_t size) noexcept nogil:
-    """Handshake thread only. OpenSSL has so much memory for it from now on; False if there is no room for it.
+    """Handshake thread only. OpenSSL has so much memory for it from now on. False: there is no room, and it is closed.
 
-    While there is none, the handshake that began first is closed.
+    Over the limit other handshakes are given up, by the rules of evicting.pyx, and then connections that are idle: so a
+    flood of hellos from many hosts costs nobody else a connection. Where one host has too much, only its own go.
     """
-    cdef Shared *shared = reactor.shared
-    cdef Connection *oldest
-    cdef Connection *each
-    cdef uint32_t index
-    cdef int64_t room = shared.limits.tls_bytes_max - size + wanting.tls_held
-    while load(&shared.tls_bytes) > room:
-        oldest = NULL
-        for index in range(reactor.table_count):
-            each = reactor.connections[index]
-            if each != NULL and each != wanting and each.tls != NULL:
-                if oldest == NULL or each.began_ms < oldest.began_ms:
-                    oldest = each
-        if oldest == NULL:
-            return False
-        refuse_connection(reactor, oldest, STALLED_HANDSHAKE, b"")
-    hold_tls(shared, wanting, size)
-    return True
+    cdef Victim victim
+    cdef uint32_t greedy
+    cdef Connection *other
+    cdef bint grows = size > wanting.held[TLS]
+    count_held(&reactor.holders[TLS], TLS, wanting, size, reactor.now_ms)
+    if grows:
+        note_progress(&reactor.holders[TLS], TLS, wanting, reactor.now_ms)
+    while find_victim(reactor.shared, TLS, reactor.number, &victim):
+        other = reactor.holders[TLS].lists[victim.known][victim.number].first
+        greedy = greedy_host(reactor.shared, TLS, victim.known)
+        if other == wanting or (greedy < HOSTS and greedy != victim.number):
+            break
+        refuse_connection(reactor, other, STALLED_HANDSHAKE, b"")
+    return relieve(reactor, TLS, wanting) != NULL
 
 
 cdef ContextState start_tls(Reactor *reactor, Connection *connection) noexcept nogil:
@@ -220,7 +203,6 @@ cdef bint choose(Reactor *reactor, Connection *connection, uint8_t first) noexce
         refuse_connection(reactor, connection, TLS_DISABLED, b"")
         return False
     if not hold_handshake(reactor, connection, HANDSHAKE_BYTES):
-        refuse_connection(reactor, connection, TOO_MUCH_UNFINISHED, b"")
         return False
     state = start_tls(reactor, connection)
     if state == NOT_USABLE or (state == IN_USE and connection.tls == NULL):
@@ -228,7 +210,7 @@ cdef bint choose(Reactor *reactor, Connection *connection, uint8_t first) noexce
         return False
     connection.stage = SHAKING_HANDS if connection.tls != NULL else WITHOUT_CONTEXT
     if connection.tls == NULL:
-        hold_tls(shared, connection, 0)
+        count_held(&reactor.holders[TLS], TLS, connection, 0, reactor.now_ms)
     return True
 
 
@@ -257,8 +239,6 @@ cdef void go_on_with_tls(Reactor *reactor, Connection *connection, const uint8_t
     elif progress == WANTS_MORE:
         if hold_handshake(reactor, connection, memory):
             await_events(reactor, connection)
-        else:
-            refuse_connection(reactor, connection, TOO_MUCH_UNFINISHED, b"")
     else:
         add(&tls.succeeded, 1)
         if keep_input(connection, reactor.wire.incoming, reactor.wire.incoming_size):
@@ -320,33 +300,7 @@ cdef void note_context(Reactor *reactor) noexcept nogil:
             join_ring(reactor.waiting, &connection.queued, connection.host)
 
 
-cdef void handle_messages(Reactor *reactor) noexcept nogil:
-    """Handshake thread only. A bounded number of messages; the rest waits for the next round."""
-    cdef Message *message
-    cdef int handled = 0
-    if reactor.pending == NULL:
-        reactor.pending = take_all(&reactor.inbox)
-    while reactor.pending != NULL and handled < HANDLED_AT_ONCE_MAX:
-        message = reactor.pending
-        reactor.pending = following(message)
-        handled += 1
-        if message.kind == MOVE:
-            arrive(reactor, <Connection *>message.data)
-            message.data = NULL
-        elif message.kind == CONTEXT_CHANGED:
-            note_context(reactor)
-        elif message.kind == CLOSE_IDLE:
-            close_idle(reactor, message.moment)
-        elif message.kind == SHED:
-            store(&reactor.shared.asked[message.number], 0)
-            relieve(reactor, message.number, NULL)
-        elif message.kind == STOP:
-            reactor.is_stopping = True
-        free_message(message)
-        add(&reactor.messages_handled, 1)
-
-
-cdef void on_event(Reactor *reactor, Connection *connection, uint32_t events) noexcept nogil:
+cdef void on_handshake_event(Reactor *reactor, Connection *connection, uint32_t events) noexcept nogil:
     """Handshake thread only."""
     if connection.stage == WITHOUT_CONTEXT and events & (EPOLLERR | EPOLLHUP):
         close_connection(reactor, connection, PEER_CLOSED)
@@ -354,35 +308,10 @@ cdef void on_event(Reactor *reactor, Connection *connection, uint32_t events) no
         join_ring(reactor.waiting, &connection.queued, connection.host)
 
 
-cdef void run_handshakes(Reactor *reactor) noexcept nogil:
-    """The handshake thread: runs until STOP, then closes every connection."""
-    cdef epoll_event events[EVENTS_AT_ONCE]
-    cdef Connection *connection
-    cdef uint32_t index
-    cdef int count, each, wait_ms
+cdef void take_steps(Reactor *reactor) noexcept nogil:
+    """Handshake thread only. The next steps, in the turns of hosts, for TURN_NS."""
     cdef int64_t ends_ns
-    own(&reactor.thread)
-    while not reactor.is_stopping:
-        wait_ms = 0 if reactor.waiting.waiting or reactor.pending != NULL or reactor.idle_left else -1
-        count = epoll_wait(reactor.epoll_fd, events, EVENTS_AT_ONCE, wait_ms)
-        reactor.now_ms = load(&reactor.shared.clock_ms)
-        if reactor.now_ms < 0:
-            reactor.now_ms = monotonic_ms()
-        for each in range(count):
-            if events[each].data.u64 == WOKEN:
-                handle_messages(reactor)
-                continue
-            connection = find_connection(reactor, events[each].data.u64)
-            if connection != NULL:
-                on_event(reactor, connection, events[each].events)
-        if reactor.pending != NULL:
-            handle_messages(reactor)
-        if reactor.idle_left:
-            close_some_idle(reactor)
+    if reactor.waiting.waiting:
         ends_ns = monotonic_ns() + TURN_NS
         while reactor.waiting.waiting and monotonic_ns() < ends_ns:
             go_on(reactor, <Connection *>take_turn(reactor.waiting, 1))
-    for index in range(reactor.table_count):
-        if reactor.connections[index] != NULL:
-            close_connection(reactor, reactor.connections[index], ENDED)
-    disown(&reactor.thread)

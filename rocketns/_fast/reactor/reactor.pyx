@@ -1,38 +1,220 @@
-"""The loop of a reactor: level-triggered epoll over the listening socket, the connections and the inbox."""
+"""The loop of a reactor: level-triggered epoll over the listening sockets, the connections and the inbox.
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+New connections are accepted by the first reactor, and dealt out among all. Those that begin with a PROXY header or with
+TLS come back from the handshake thread.
+
+How long lookups take is measured in a sample of the loop's rounds, about one in SAMPLED. The distance varies, so that
+samples do not fall into step with the requests of clients. In a sampled round the clock is read when `epoll_wait`
+returns, and after each connection's turn. So a lookup's time begins when its socket was seen to be ready, ends when its
+answer was given to the socket, and contains the turns of the connections before it. Other rounds read no clock.
+
+All functions are for the reactor's thread.
+"""
+
+from libc.errno cimport EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
+from libc.stdint cimport int64_t, uint32_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
-from rocketns._fast.connections.connection cimport INPUT, OUTPUT, Connection, output_space, send_output, unsent
-from rocketns._fast.connections.holders cimport note_known
-from rocketns._fast.connections.host_ring cimport HostRing, leave_ring
+from rocketns._fast.access.networks cimport Peer
+from rocketns._fast.access.policy cimport know_policy
+from rocketns._fast.connections.connection cimport (
+    ENDED, FAILED, Connection, note_known, output_space, send_output, unsent
+)
+from rocketns._fast.connections.hosts cimport (
+    ADDRESS_ROOM, CONNECTIONS, KINDS, TLS, HostRing, Hosts, ended_of, host_hash, leave_ring, may_connect, write_peer
+)
 from rocketns._fast.connections.messages cimport (
-    ABORT, ADD, APPLIED, CLOSE_IDLE, END, ENDED, FAILED, MOVE, REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT,
-    REPLY_TO_KNOWN, RESUME, SHED, STOP, Message, following, free_message, take_all
+    ABORT, ADD, APPLIED, CLOSE_IDLE, CONTEXT_CHANGED, END, MOVE, REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT,
+    REPLY_TO_KNOWN, RESUME, SHED, STOP, following, free_message, new_message, take_all
 )
-from rocketns._fast.reactor.accepting cimport LISTENING, accept_some, listen_again, take_over
-from rocketns._fast.connections.admission cimport let_pass
-from rocketns._fast.reactor.connection_table cimport add_connection, close_connection, detect_plain, release_connection
-from rocketns._fast.reactor.deferred cimport deferred_wait_ms, end_round, free_deferred
-from rocketns._fast.reactor.idling cimport close_idle, close_some_idle
-from rocketns._fast.reactor.latency cimport begin_sample, end_sample
+from rocketns._fast.reactor.answers cimport deferred_wait_ms, end_round, free_deferred, send_answers
+from rocketns._fast.reactor.connection_table cimport (
+    add_connection, close_connection, detect_plain, insert_connection, let_pass, release_connection, report_opened,
+    turn_stranger_away
+)
+from rocketns._fast.reactor.evicting cimport close_idle, close_some_idle, relieve
+from rocketns._fast.reactor.handshakes cimport arrive, note_context, on_handshake_event, take_steps
 from rocketns._fast.reactor.reactor_state cimport (
-    REACTOR_SHIFT, SCRATCH_BYTES, SEALED_BYTES, find_connection, must_wait
+    LATENCY_BUCKETS, REACTOR_SHIFT, SCRATCH_BYTES, SEALED_BYTES, Limits, assert_reactor, find_connection, must_wait,
+    send_message
 )
-from rocketns._fast.reactor.records cimport send_answers
-from rocketns._fast.reactor.shedding cimport relieve
-from rocketns._fast.reactor.turns cimport answer_deferred, end_connection, finish_turn, receive, resume, resume_stalled
-from rocketns._fast.routes.lookup_counts cimport free_counts
+from rocketns._fast.reactor.turns cimport (
+    answer_deferred, end_connection, finish_turn, receive, resume, resume_stalled, take_records
+)
+from rocketns._fast.routes.asked_topics cimport free_counts
 from rocketns._fast.routes.routes cimport READERS_MAX
-from rocketns._fast.system.assertions cimport assert_equal
 from rocketns._fast.routes.slots cimport LISTENERS_MAX
-from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.system.sockets cimport (
-    EFD_CLOEXEC, EFD_NONBLOCK, EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, close,
-    epoll_create1, epoll_ctl, epoll_event, epoll_wait, eventfd, monotonic_ms
+    EFD_CLOEXEC, EFD_NONBLOCK, EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLL_CTL_MOD, EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT,
+    IPPROTO_TCP, SO_RCVBUF, SO_SNDBUF, SOCK_CLOEXEC, SOCK_NONBLOCK, SOL_SOCKET, TCP_NODELAY, accept4, close,
+    epoll_create1, epoll_ctl, epoll_event, epoll_wait, eventfd, monotonic_ms, monotonic_ns, set_int, sockaddr,
+    sockaddr_storage, socklen_t
 )
-from rocketns._fast.system.threads cimport disown, own, pthread_mutex_destroy, pthread_mutex_init
+from rocketns._fast.system.threads cimport (
+    add, assert_equal, disown, load, own, pthread_mutex_destroy, pthread_mutex_init, store
+)
+
+cdef enum:
+    ACCEPTED_AT_ONCE_MAX = 64  # in one round of the loop
+
+
+cdef void deal_out(Reactor *reactor, int fd, uint8_t listener) noexcept nogil:
+    """Reactor thread only. The reactors get new connections in turn."""
+    cdef Shared *shared = reactor.shared
+    cdef Message *message
+    cdef int turn = (reactor.next_reactor + 1) % shared.carriers
+    reactor.next_reactor = turn
+    if shared.reactors[turn] == reactor:
+        add_connection(reactor, fd, listener)
+        return
+    message = new_message(ADD, 0)
+    if message == NULL:
+        close(fd)
+        add(&shared.connections, -1)
+        return
+    message.number, message.moment = fd, listener
+    send_message(shared.reactors[turn], message)
+
+
+cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil:
+    """Reactor thread only. Stop accepting while the process has no descriptors to spare, or go on."""
+    cdef epoll_event event
+    cdef int place
+    event.events, event.data.u64 = EPOLLIN if accepting else 0, LISTENING
+    for place in range(reactor.listeners):
+        epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, reactor.listen_fds[place], &event)
+    reactor.is_accepting = accepting
+
+
+cdef bint may_stay(Reactor *reactor, int fd) noexcept nogil:
+    """Reactor thread only. Whether the peer's host may open a connection now.
+
+    Where control has half of `connections_max` ends to take note of, a host to which some of them belong waits for it.
+    """
+    cdef char address[ADDRESS_ROOM]
+    cdef Peer peer
+    cdef Hosts *table = reactor.shared.hosts
+    cdef uint64_t hash
+    cdef bint is_behind = load(&reactor.shared.gone) > reactor.shared.limits.connections_max // 2
+    if not load(&table.cost_ns[CONNECTIONS]) and not is_behind:
+        return True
+    write_peer(fd, address, &peer)
+    hash = host_hash(address, &table.key)
+    if is_behind and ended_of(table, hash):
+        add(&reactor.shared.turned_away, 1)
+        return False
+    return not load(&table.cost_ns[CONNECTIONS]) or may_connect(table, hash, reactor.now_ms, address)
+
+
+cdef void accept_some(Reactor *reactor) noexcept nogil:
+    """Reactor thread only. One of the listening sockets has connections."""
+    cdef int listener
+    for listener in range(reactor.listeners):
+        accept_from(reactor, <uint8_t>listener)
+
+
+cdef void accept_from(Reactor *reactor, uint8_t listener) noexcept nogil:
+    """Reactor thread only.
+
+    A connection beyond the rate of its host is closed at once: one that were kept waiting would have a descriptor. A
+    connection is counted before the count is compared, so reactors that accept at the same time keep the limit.
+    """
+    cdef Limits *limits = &reactor.shared.limits
+    cdef sockaddr_storage address
+    cdef socklen_t length
+    cdef int fd
+    assert_reactor(reactor, "accept_some")
+    for _ in range(ACCEPTED_AT_ONCE_MAX):
+        length = sizeof(sockaddr_storage)
+        fd = accept4(reactor.listen_fds[listener], <sockaddr *>&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC)
+        if fd < 0:
+            if errno == EMFILE or errno == ENFILE or errno == ENOBUFS or errno == ENOMEM:
+                listen_again(reactor, False)
+            if errno != EINTR:
+                return
+            continue
+        if load(&reactor.shared.policy.closes_strangers) and turn_stranger_away(&reactor.shared.policy, fd, &address):
+            continue
+        if not may_stay(reactor, fd):
+            close(fd)
+            continue
+        if add(&reactor.shared.connections, 1) > limits.connections_max:
+            add(&reactor.shared.connections, -1)
+            add(&reactor.shared.turned_away, 1)
+            close(fd)
+            continue
+        set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1)
+        if limits.send_buffer_bytes > 0:
+            set_int(fd, SOL_SOCKET, SO_SNDBUF, limits.send_buffer_bytes)
+        if limits.receive_buffer_bytes > 0:
+            set_int(fd, SOL_SOCKET, SO_RCVBUF, limits.receive_buffer_bytes)
+        reactor.has_accepted = True
+        deal_out(reactor, fd, listener)
+
+
+cdef void begin(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Reactor thread only. Control hears of a connection whose first bytes the handshake thread has read.
+
+    Its input is what came behind: records if it has TLS.
+    """
+    cdef char socket_address[ADDRESS_ROOM]
+    cdef Peer ignored
+    write_peer(connection.fd, socket_address, &ignored)
+    if not report_opened(reactor, connection, socket_address):
+        connection.is_failed = True
+    elif connection.tls == NULL:
+        resume(reactor, connection)
+    elif connection.input_size:
+        take_records(reactor, connection)
+    finish_turn(reactor, connection)
+
+
+cdef void take_over(Reactor *reactor, Message *message) noexcept nogil:
+    """Reactor thread only. Carry on a connection of the handshake thread.
+
+    That thread touched it no more after its push, see connection.pxd.
+    """
+    cdef Connection *connection = <Connection *>message.data
+    message.data = NULL
+    # The connection may have been judged by a policy that this reactor has not seen.
+    know_policy(&reactor.shared.policy, &reactor.known_policy)
+    if insert_connection(reactor, connection):
+        begin(reactor, connection)
+    else:
+        release_connection(reactor.shared, connection, FAILED)
+
+
+cdef enum:
+    SAMPLED = 64  # a power of two
+
+
+cdef inline int64_t begin_sample(Reactor *reactor) noexcept nogil:
+    """Reactor thread only. The present time in nanoseconds if this round is a sample, and otherwise 0."""
+    reactor.rounds_to_sample -= 1
+    if reactor.rounds_to_sample > 0:
+        return 0
+    if not reactor.shared.samples:
+        reactor.rounds_to_sample = SAMPLED
+        return 0
+    reactor.sample_state = reactor.sample_state * 1664525 + 1013904223  # Numerical Recipes; the high bits vary well
+    reactor.rounds_to_sample = SAMPLED // 2 + <int>((reactor.sample_state >> 16) % SAMPLED)
+    return monotonic_ns()
+
+
+cdef inline void end_sample(Reactor *reactor, int64_t began_ns, int64_t answered, int64_t absent) noexcept nogil:
+    """Reactor thread only. So many lookups, with a route and without, were answered now."""
+    cdef int64_t took_ns = monotonic_ns() - began_ns
+    cdef int bucket = 0
+    while bucket < LATENCY_BUCKETS - 1 and took_ns > reactor.shared.latency_bounds_ns[bucket]:
+        bucket += 1
+    if answered:
+        add(&reactor.latency[0][bucket], answered)
+        add(&reactor.latency_ns[0], answered * took_ns)
+    if absent:
+        add(&reactor.latency[1][bucket], absent)
+        add(&reactor.latency_ns[1], absent * took_ns)
+
 
 cdef enum:
     EVENTS_AT_ONCE = 256
@@ -122,15 +304,21 @@ cdef void handle_message(Reactor *reactor, Message *message) noexcept nogil:
     cdef Connection *connection
     if message.kind == ADD:
         add_connection(reactor, message.number, <uint8_t>message.moment)
+    elif message.kind == MOVE and reactor.shakes_hands:
+        arrive(reactor, <Connection *>message.data)
+        message.data = NULL
     elif message.kind == MOVE:
         take_over(reactor, message)
+    elif message.kind == CONTEXT_CHANGED:
+        note_context(reactor)
     elif message.kind == CLOSE_IDLE:
         close_idle(reactor, message.moment)
+        if not reactor.is_accepting and reactor.listeners:
+            listen_again(reactor, True)
     elif message.kind == RESUME:
-        reactor.may_resume = True
-        resume_stalled(reactor)
+        reactor.may_resume = not reactor.shakes_hands
     elif message.kind == SHED:
-        store(&reactor.shared.asked[message.number], 0)  # before the look, see `shedding.ask_to_close`
+        store(&reactor.shared.asked[message.number], 0)  # before the look, see `evicting.ask_to_close`
         relieve(reactor, message.number, NULL)
     elif message.kind == STOP:
         reactor.is_stopping = True
@@ -173,7 +361,12 @@ cdef void handle_messages(Reactor *reactor) noexcept nogil:
 
 cdef bint has_work(const Reactor *reactor) noexcept nogil:
     """Reactor thread only. Whether the last round left something to do."""
-    return reactor.pending != NULL or reactor.may_resume or reactor.idle_left != 0
+    return (
+        reactor.pending != NULL
+        or reactor.may_resume
+        or reactor.idle_left != 0
+        or (reactor.shakes_hands and reactor.waiting.waiting != 0)
+    )
 
 
 cdef int wait_ms(const Reactor *reactor) noexcept nogil:
@@ -187,7 +380,7 @@ cdef int wait_ms(const Reactor *reactor) noexcept nogil:
 
 
 cdef void run_reactor(Reactor *reactor) noexcept nogil:
-    """The reactor's thread: runs until STOP, then closes every connection."""
+    """The thread of a reactor, or that of handshakes: runs until STOP, then closes every connection."""
     cdef epoll_event events[EVENTS_AT_ONCE]
     cdef Connection *connection
     cdef uint32_t index
@@ -211,7 +404,9 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
                 accept_some(reactor)
             else:
                 connection = find_connection(reactor, events[each].data.u64)
-                if connection != NULL and sampled_ns:
+                if connection != NULL and reactor.shakes_hands:
+                    on_handshake_event(reactor, connection, events[each].events)
+                elif connection != NULL and sampled_ns:
                     measured_event(reactor, connection, events[each].events, sampled_ns)
                 elif connection != NULL:
                     on_event(reactor, connection, events[each].events)
@@ -220,6 +415,8 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
             woken = False
         if reactor.may_resume:
             resume_stalled(reactor)
+        if reactor.shakes_hands:
+            take_steps(reactor)
         if reactor.idle_left:
             close_some_idle(reactor)
         end_round(reactor)
@@ -255,7 +452,7 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
     if reactor == NULL:
         return NULL
     reactor.shared, reactor.number = shared, number
-    for kind in range(2):
+    for kind in range(KINDS):
         reactor.holders[kind].table = shared.hosts
         reactor.holders[kind].listed_bytes_min = shared.limits.listed_bytes_min[kind]
     reactor.is_accepting = True

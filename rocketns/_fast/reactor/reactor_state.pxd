@@ -1,29 +1,24 @@
 """The state of a reactor, and the state that reactors and control share: who writes each field, and under what.
 
-Four ways occur. Fixed: written by control before the reactors' threads start, read by all. Atomic: `system/atomics`
+Four ways occur. Fixed: written by control before the reactors' threads start, read by all. Atomic: `system/threads`
 only. Under a mutex: the comment names it. Reactor thread only: no other thread reads or writes it while the loop runs.
 Control creates a reactor before its thread starts and frees it after its thread ended.
 """
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 
 from rocketns._fast.access.networks cimport NetworkTable
 from rocketns._fast.access.policy cimport KnownPolicy, Policy
-from rocketns._fast.connections.connection cimport INPUT, Connection, unsent
-from rocketns._fast.connections.holders cimport Holders
-from rocketns._fast.connections.host_ring cimport HostRing
-from rocketns._fast.connections.hosts cimport Hosts, add_held
-from rocketns._fast.routes.lookup_counts cimport Counts
-from rocketns._fast.routes.missing cimport Missing
+from rocketns._fast.codec.requests cimport Layout
+from rocketns._fast.connections.connection cimport Connection, Holders, unsent
+from rocketns._fast.connections.hosts cimport INPUT, KINDS, HostRing, Hosts
 from rocketns._fast.connections.messages cimport Message, Queue, push
-from rocketns._fast.codec.route_request cimport Layout
+from rocketns._fast.routes.asked_topics cimport Counts, Missing
 from rocketns._fast.routes.routes cimport READERS_MAX
 from rocketns._fast.routes.slots cimport LISTENERS_MAX, VIEWS_MAX, Routes
-from rocketns._fast.system.atomics cimport add
-from rocketns._fast.system.threads cimport Owner, assert_owner, pthread_mutex_t
-from rocketns._fast.tls.openssl cimport SSL_CTX
-from rocketns._fast.tls.wire cimport Wire
+from rocketns._fast.system.threads cimport Owner, add, assert_owner, pthread_mutex_t
+from rocketns._fast.tls.openssl cimport SSL_CTX, Wire
 
 cdef enum:
     LAYOUTS = 16
@@ -42,16 +37,16 @@ cdef enum:
     FRAME_COST_BYTES = 256  # the memory of a waiting frame beside its own bytes
     LATENCY_BUCKETS = 17  # of the times of lookups; the last one has no bound
     EPOCHS = 1024  # that are told apart
-    DEFERRED_MAX = 256  # lookups of a reactor that wait for registrations, see deferred.pyx
+    DEFERRED_MAX = 256  # lookups of a reactor that wait for registrations, see answers.pxd
 
 # Sizes in bytes, all from the configuration. Fixed.
 cdef struct Limits:
     uint32_t frame_bytes_max
     uint32_t in_flight_max
     int64_t connections_max
-    int64_t held_bytes_max[2]  # of each kind of connection.pxd, all connections together
-    int64_t host_bytes_max[2]  # a host with more is looked at by itself, see shedding.pyx
-    int64_t listed_bytes_min[2]  # see `holders.Holders`
+    int64_t held_bytes_max[KINDS]  # of all connections together; OpenSSL's memory counts in that of INPUT, too
+    int64_t host_bytes_max[KINDS]  # a host with more is looked at by itself, see evicting.pyx
+    int64_t listed_bytes_min[KINDS]  # see `connection.Holders`
     int64_t progress_ms_max  # a connection without progress for so long is closed; 0: none is
     int64_t queued_bytes_max
     int64_t first_frames_bytes_max  # up to here, a connection without a frame at control may hand one over
@@ -61,14 +56,12 @@ cdef struct Limits:
     size_t high_water_bytes
     int send_buffer_bytes
     int receive_buffer_bytes
-    int detection_bytes
     int serialize_type
     int version  # of RocketMQ, which the answers follow
     bint takes_plain
     bint takes_tls
     int64_t handshake_ms_max  # of a PROXY header and a handshake; 0: no limit
-    int64_t deferred_ms_max  # of a lookup without a route, see deferred.pyx
-    int64_t tls_bytes_max  # OpenSSL's memory for all connections
+    int64_t deferred_ms_max  # of a lookup without a route, see answers.pxd
     bint trusts_announced  # whether an address of a PROXY header says in which networks its peer is
 
 # How far the context is. Control decides.
@@ -108,7 +101,7 @@ cdef struct Shared:
     int reactor_count  # with the handshake thread
     const NetworkTable *proxies  # whose PROXY headers count; NULL: everybody's
     bint counts_clients
-    bint samples  # whether lookups are measured, see latency.pxd
+    bint samples  # whether lookups are measured, see reactor.pyx
     bint tells_clients  # whether control is told the language and version of a connection's first lookup
     int64_t latency_bounds_ns[LATENCY_BUCKETS]  # of all buckets but the last
     Owner control  # the thread of control, for debug builds
@@ -119,9 +112,8 @@ cdef struct Shared:
     # Written by control and by all reactors. Atomic.
     int64_t connections
     int64_t gone  # connections that have ended, and control has not taken CLOSED or REFUSED
-    int64_t tls_bytes  # the part of the total of INPUT that is OpenSSL's
     int64_t turned_away  # connections that were closed at once, beyond `connections_max`
-    int64_t asked[2]  # not 0: an owner was asked to close connections and has not begun
+    int64_t asked[KINDS]  # not 0: an owner was asked to close connections and has not begun
     int64_t replied_bytes  # of control's answers that no reactor has looked at
     int64_t queued_bytes  # of frames that control has not decoded; see `turns.is_crowded` for its order with `stalled`
     int64_t stalled  # 1: a connection waits for control to catch up, and control has not sent RESUME
@@ -189,7 +181,7 @@ cdef struct Reactor:
     Wire wire  # its outgoing room is fixed: SEALED_BYTES
     int rounds_to_sample
     uint32_t sample_state
-    Holders holders[2]  # by kind
+    Holders holders[KINDS]  # by kind
     Connection **connections  # the connection table, `table_count` of `table_room` indexes used or free
     uint32_t table_count
     uint32_t table_room
@@ -234,14 +226,6 @@ cdef inline Connection *find_connection(Reactor *reactor, uint64_t id) noexcept 
     cdef uint32_t index = (id >> INDEX_SHIFT) & (TABLE_MAX - 1)
     cdef Connection *connection = reactor.connections[index] if index < reactor.table_count else NULL
     return connection if connection != NULL and connection.generation == <uint32_t>id else NULL
-
-
-cdef inline void hold_tls(Shared *shared, Connection *connection, uint32_t size) noexcept nogil:
-    """The owner of the connection only. OpenSSL has so much memory for it from now on."""
-    cdef int64_t change = <int64_t>size - <int64_t>connection.tls_held
-    add_held(shared.hosts, INPUT, connection.is_known, connection.host, change)
-    add(&shared.tls_bytes, change)
-    connection.tls_held = size
 
 
 cdef inline bint must_wait(Reactor *reactor, const Connection *connection) noexcept nogil:

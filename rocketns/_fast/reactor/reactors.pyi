@@ -5,7 +5,10 @@ from typing import Protocol, TypedDict
 from rocketns._fast.access.networks import Networks
 from rocketns._fast.connections.hosts import HostTable
 from rocketns._fast.routes.routes import RouteSlots
-from rocketns._fast.tls.context import ServerContext
+from rocketns._fast.tls.openssl import ServerContext
+
+class Frame:
+    """The memory of a large frame, read-only. Python has a memoryview of it."""
 
 REACTORS_MAX: int
 
@@ -15,11 +18,11 @@ class ReactorLimits(TypedDict):
     frame_bytes_max: int
     in_flight_max: int
     connections_max: int
-    held_bytes_max: tuple[int, int]
-    """Of all connections together: input that is not worked off, and unsent answers."""
-    host_bytes_max: tuple[int, int]
+    held_bytes_max: tuple[int, int, int]
+    """Of all connections together: input that is not worked off, with OpenSSL's memory; unsent answers; OpenSSL's."""
+    host_bytes_max: tuple[int, int, int]
     """A host with more is looked at by itself when all together hold too much."""
-    listed_bytes_min: tuple[int, int]
+    listed_bytes_min: tuple[int, int, int]
     """A connection with less is not closed because all together hold too much."""
     progress_ms_max: int
     """A connection without progress for so long is closed; 0 is no limit."""
@@ -32,8 +35,6 @@ class ReactorLimits(TypedDict):
     send_buffer_bytes: int
     """0 is the system's own choice, as of ``receive_buffer_bytes``."""
     receive_buffer_bytes: int
-    detection_bytes: int
-    """A connection's first so many bytes come together."""
     serialize_type: int
     """0 writes JSON headers, 1 binary ones."""
     version: int
@@ -44,8 +45,6 @@ class ReactorLimits(TypedDict):
     """Of a PROXY header and a TLS handshake together; 0 is no limit."""
     deferred_ms_max: int
     """A lookup without a route waits so long for registrations that came before it."""
-    tls_bytes_max: int
-    """OpenSSL's memory for all connections."""
     trusts_announced: bool
     """Whether the address of a PROXY header says in which networks its peer is. False: it is in none."""
 
@@ -91,10 +90,7 @@ class Reactors:
 
     def __init__(self, slots: RouteSlots, count: int, limits: ReactorLimits) -> None: ...
     def run(self, number: int) -> None:
-        """A reactor's loop, without the GIL, until `stop`."""
-
-    def run_handshakes(self) -> None:
-        """The loop of the handshake thread, without the GIL, until `stop`."""
+        """A reactor's loop, without the GIL, until `stop`. The last number, ``count``, is the handshake thread's."""
 
     def trust_proxies(self, networks: Networks) -> None:
         """From where PROXY headers count; without a call, from everywhere. Only before any loop runs."""
@@ -168,9 +164,6 @@ class Reactors:
         decision must not depend on the connection. False, and nothing is remembered, if the frame has no signature, has
         a body, has more than 4 KiB of ext fields, or is none that a reactor can answer.
         """
-
-    def host_number(self, host: str) -> int:
-        """The number by which `drain_missing` names the host that asked first. Few hosts share one."""
 
     def count_here(self, change: int) -> bool:
         """Count bytes of answers to this server's own requests as incoming. Over the limit a reactor closes a

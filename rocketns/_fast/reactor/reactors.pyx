@@ -5,44 +5,106 @@ the thread that calls `listen`. Methods that only read or write atomic words, or
 that holds the GIL.
 """
 
-cimport cython
+from cpython.buffer cimport PyBuffer_FillInfo
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from rocketns._fast.access.networks cimport Networks
+cimport cython
+
 from rocketns._fast.access.policy cimport put_in_force, remember_frame
 from rocketns._fast.codec.wire cimport frame_size
-from rocketns._fast.system.atomics cimport add, load, store
-from rocketns._fast.connections.connection cimport INPUT, OUTPUT
-from rocketns._fast.connections.delivery cimport deliver_one
-from rocketns._fast.connections.host_ring cimport join_ring, take_turn
-from rocketns._fast.connections.hosts cimport HOSTS, HostTable, release_host
-from rocketns._fast.routes.lookup_counts cimport make_counts, take_counts
-from rocketns._fast.routes.missing cimport missed_host, take_missed
+from rocketns._fast.connections.hosts cimport HOSTS, INPUT, OUTPUT, TLS, join_ring, release_host, take_turn
 from rocketns._fast.connections.messages cimport (
-    ABORT, APPLIED, CLOSED, CLOSE_IDLE, CONTEXT_CHANGED, END, REFUSED, REPLY, REPLY_AWAITS_TAKEN,
-    REPLY_GENERATION_SHIFT, REPLY_TO_KNOWN, RESUME, STOP, MessageKind, Message, following, free_message, is_empty,
-    new_message, take_all
+    ABORT, APPLIED, CLOSE_IDLE, CLOSED, CONTEXT_CHANGED, END, FRAME, LOOKED_UP, OPENED, OPENED_LISTENER_SHIFT, REFUSED,
+    REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT, REPLY_TO_KNOWN, RESUME, STOP, TAKEN, TLS_WANTED, Message,
+    MessageKind, following, free_message, is_empty, new_message, take_all
 )
+from rocketns._fast.reactor.answers cimport is_applied
 from rocketns._fast.reactor.connection_table cimport lookups_of
-from rocketns._fast.reactor.deferred cimport is_applied
+from rocketns._fast.reactor.evicting cimport ANY, Victim, ask_to_close, excess, find_victim, is_far_over
 from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
-from rocketns._fast.reactor.handshakes cimport run_handshakes
 from rocketns._fast.reactor.reactor_state cimport (
-    EPOCHS, FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, NOT_USABLE, Tls, handshake_thread, send_message
+    EPOCHS, FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, NOT_USABLE, Tls, send_message
 )
-from rocketns._fast.routes.routes cimport READERS_MAX, RouteSlots
+from rocketns._fast.routes.asked_topics cimport make_counts, take_counts, take_missed
+from rocketns._fast.routes.routes cimport READERS_MAX
 from rocketns._fast.routes.slots cimport VIEWS_MAX
-from rocketns._fast.reactor.shedding cimport ANY, Victim, ask_to_close, excess, find_victim, is_far_over
-from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
-from rocketns._fast.tls.context cimport ServerContext
-from rocketns._fast.tls.openssl cimport SSL_CTX, openssl
 from rocketns._fast.system.threads cimport (
-    assert_owner, disown, own, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_unlock
+    add, assert_owner, disown, load, own, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock,
+    pthread_mutex_unlock, store
 )
+from rocketns._fast.tls.openssl cimport SSL_CTX, ServerContext, openssl
+
+cdef enum:
+    COPIED_BYTES_MAX = 64 * 1024  # a larger frame is not copied: Python gets a view of its memory
+
+
+cdef class Frame:
+    """A large frame, read-only; its memory is freed with the last view of it."""
+
+    cdef uint8_t *data
+    cdef Py_ssize_t size
+
+    def __dealloc__(self):
+        free(self.data)
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, self.data, self.size, 1, flags)
+
+
+cdef object frame_of(Message *message):
+    """Control only. The frame of a message; the memory of a large one goes from the message to the view."""
+    cdef Frame frame
+    if message.size <= COPIED_BYTES_MAX:
+        return PyBytes_FromStringAndSize(<char *>message.data, <Py_ssize_t>message.size)
+    frame = Frame.__new__(Frame)
+    frame.data, frame.size = message.data, <Py_ssize_t>message.size
+    message.data = NULL
+    return memoryview(frame)
+
+
+cdef tuple parts_of_opened(bytes content, int64_t listener):
+    """The address, the socket's host or None, the certificate, and the number of the listener."""
+    address, socket_host, certificate = content.split(b"\0", 2)
+    return text_of(address), text_of(socket_host) or None, certificate, listener
+
+
+cdef str text_of(bytes text):
+    return text.decode("ascii", "replace")
+
+
+cdef int deliver_one(Message *message, receiver) except -1:
+    """Control only. The message is freed before the receiver is called, which may raise."""
+    cdef MessageKind kind = message.kind
+    cdef uint64_t connection = message.connection
+    cdef int number = message.number
+    cdef int64_t moment = message.moment
+    cdef object content = None
+    if kind == FRAME:
+        content = frame_of(message)
+    elif kind == OPENED or kind == REFUSED:
+        content = message.data[:message.size]
+    free_message(message)
+    if kind == FRAME:
+        receiver.frame(connection, content, number != 0, moment)
+    elif kind == OPENED:
+        receiver.opened(connection, number, moment & 1 != 0, parts_of_opened(content, moment >> OPENED_LISTENER_SHIFT))
+    elif kind == CLOSED:
+        receiver.closed(connection, number)
+    elif kind == TAKEN:
+        receiver.answers_taken(connection)
+    elif kind == LOOKED_UP:
+        receiver.looked_up(connection, number, moment)
+    elif kind == REFUSED:
+        receiver.refused(number, *content.decode("ascii", "replace").split("\0", 1))
+    elif kind == TLS_WANTED:
+        receiver.tls_wanted()
+    return 0
+
 
 cdef enum:
     MESSAGES_OF_HOST_AT_ONCE = 8  # that control takes in a turn of their host
@@ -85,7 +147,7 @@ cdef class Reactors:
         self.slots.reader_count = 0
         for number in range(self.shared.reactor_count):
             free_reactor(self.shared.reactors[number])
-        self.collect()
+        collect(self)
         message = <Message *>take_turn(&self.waiting, 1)
         while message != NULL:
             free_message(message)
@@ -99,19 +161,14 @@ cdef class Reactors:
         free(self.shared.policy.decisions)
 
     def run(self, int number):
-        """The reactor's thread."""
-        if not 0 <= number < self.count:
+        """The reactor's thread; the last number, `count`, is the handshake thread's."""
+        if not 0 <= number <= self.count:
             raise IndexError(number)
         with nogil:
             run_reactor(self.shared.reactors[number])
 
-    def run_handshakes(self):
-        """The handshake thread."""
-        with nogil:
-            run_handshakes(handshake_thread(&self.shared))
-
     def trust_proxies(self, Networks networks not None):
-        """Control, before `run_handshakes`."""
+        """Control, before `run`."""
         self.proxies = networks
         self.shared.proxies = &networks.table
 
@@ -128,7 +185,7 @@ cdef class Reactors:
         pthread_mutex_unlock(&self.shared.tls.mutex)
         if former != NULL:
             openssl.SSL_CTX_free(former)
-        self.post(self.count, CONTEXT_CHANGED, 0, 0, NULL, 0)
+        post(self, self.count, CONTEXT_CHANGED, 0, 0, NULL, 0)
 
     def listen(self, int listen_fd):
         """Control, before `run`."""
@@ -140,20 +197,11 @@ cdef class Reactors:
     def fileno(self):
         return self.shared.to_control.wake_fd
 
-    cdef void collect(self) noexcept:
-        """Control only. The messages that came since the last time wait for the turns of their hosts."""
-        cdef Message *message = take_all(&self.shared.to_control)
-        cdef Message *after
-        while message != NULL:
-            after = following(message)
-            join_ring(&self.waiting, &message.queued, message.queued.host)
-            message = after
-
     def deliver(self, int most, receiver):
         """Control only."""
         cdef Message *message
         assert_owner(&self.shared.control, "deliver")
-        self.collect()
+        collect(self)
         while most > 0:
             most -= 1
             message = <Message *>take_turn(&self.waiting, MESSAGES_OF_HOST_AT_ONCE)
@@ -179,7 +227,7 @@ cdef class Reactors:
         add(&self.shared.hosts.hosts[host].queued_bytes, -(frame_bytes + FRAME_COST_BYTES))
         if load(&self.shared.stalled) and queued <= self.shared.limits.queued_bytes_max // 2:
             store(&self.shared.stalled, 0)
-            self.post_all(RESUME, 0)
+            post_all(self, RESUME, 0)
 
     def end_frame(self, int64_t epoch):
         """Control only."""
@@ -200,47 +248,11 @@ cdef class Reactors:
             applied += 1
         store(&self.shared.applied, applied)
         if load(&self.shared.deferred):
-            self.post_all(APPLIED, 0)
+            post_all(self, APPLIED, 0)
 
     @property
     def has_more(self):
         return self.waiting.waiting != 0
-
-    cdef int post(self, int number, MessageKind kind, uint64_t connection, int argument, const uint8_t *data,
-                  size_t size, int64_t moment=0) except -1:
-        """Any thread. A message to one reactor, with a copy of the data."""
-        cdef Message *message = new_message(kind, connection)
-        if message == NULL:
-            raise MemoryError
-        message.number, message.moment = argument, moment
-        if size:
-            message.data = <uint8_t *>malloc(size)
-            if message.data == NULL:
-                free_message(message)
-                raise MemoryError
-            memcpy(message.data, data, size)
-            message.size = size
-        if kind == REPLY:
-            add(&self.shared.replied_bytes, <int64_t>size)
-        send_message(self.shared.reactors[number], message)
-        return 0
-
-    cdef int post_all(self, MessageKind kind, int64_t moment) except -1:
-        """Any thread. A message to each reactor."""
-        cdef Message *message
-        for number in range(self.shared.reactor_count):
-            message = new_message(kind, 0)
-            if message == NULL:
-                raise MemoryError
-            message.moment = moment
-            send_message(self.shared.reactors[number], message)
-        return 0
-
-    cdef int reactor_of(self, uint64_t connection) except -1:
-        cdef int number = <int>(connection >> 56)
-        if number >= self.count:
-            raise ValueError(f"no connection {connection}")
-        return number
 
     def reply(
         self, uint64_t connection, int done, const unsigned char[::1] data, bint awaits_taken=False,
@@ -251,7 +263,7 @@ cdef class Reactors:
         cdef size_t size = <size_t>data.shape[0]
         cdef int64_t bits = (REPLY_AWAITS_TAKEN if awaits_taken else 0) | (REPLY_TO_KNOWN if is_known else 0)
         bits |= allowed_in << REPLY_GENERATION_SHIFT
-        self.post(self.reactor_of(connection), REPLY, connection, done, start, size, bits)
+        post(self, reactor_of(self, connection), REPLY, connection, done, start, size, bits)
 
     def set_access(self, bint lookups_guarded, bint close_strangers, list networks not None):
         """Control only. The former networks are freed at the end, when no reactor reads them any more."""
@@ -268,10 +280,6 @@ cdef class Reactors:
             return False
         return remember_frame(&self.shared.policy, &frame[0], size)
 
-    def host_number(self, str host not None):
-        cdef bytes text = host.encode("ascii", "replace")
-        return missed_host(hash_bytes(text, <size_t>len(text), &self.hosts.table.key))
-
     def count_here(self, int64_t change):
         """Control only."""
         cdef Victim victim
@@ -284,13 +292,13 @@ cdef class Reactors:
         return not is_far_over(&self.shared, INPUT)
 
     def end(self, uint64_t connection):
-        self.post(self.reactor_of(connection), END, connection, 0, NULL, 0)
+        post(self, reactor_of(self, connection), END, connection, 0, NULL, 0)
 
     def abort(self, uint64_t connection):
-        self.post(self.reactor_of(connection), ABORT, connection, 0, NULL, 0)
+        post(self, reactor_of(self, connection), ABORT, connection, 0, NULL, 0)
 
     def lookups_of(self, uint64_t connection):
-        return lookups_of(self.shared.reactors[self.reactor_of(connection)], connection)
+        return lookups_of(self.shared.reactors[reactor_of(self, connection)], connection)
 
     def carried(self):
         return [load(&self.shared.reactors[number].carried) for number in range(self.count)]
@@ -299,7 +307,7 @@ cdef class Reactors:
         store(&self.shared.idle_ms_max, idle_ms_max)
 
     def close_idle(self, int64_t now_ms):
-        self.post_all(CLOSE_IDLE, now_ms)
+        post_all(self, CLOSE_IDLE, now_ms)
 
     def enable(self, bint enabled):
         store(&self.shared.enabled, enabled)
@@ -354,7 +362,7 @@ cdef class Reactors:
 
     def stop(self):
         """Control only."""
-        self.post_all(STOP, 0)
+        post_all(self, STOP, 0)
         disown(&self.shared.control)
         disown(&self.slots.writer)
 
@@ -368,7 +376,7 @@ cdef class Reactors:
 
     @property
     def incoming_bytes(self):
-        return load(&self.shared.hosts.held_bytes[INPUT])
+        return load(&self.shared.hosts.held_bytes[INPUT]) + load(&self.shared.hosts.held_bytes[TLS])
 
     @property
     def outgoing_bytes(self):
@@ -388,7 +396,7 @@ cdef class Reactors:
 
     @property
     def tls_bytes(self):
-        return load(&self.shared.tls_bytes)
+        return load(&self.shared.hosts.held_bytes[TLS])
 
     @property
     def handshakes(self):
@@ -423,3 +431,54 @@ cdef class Reactors:
     def lookups(self):
         found = [load(&self.shared.reactors[number].answered) for number in range(self.count)]
         return sum(found), sum([load(&self.shared.reactors[number].absent) for number in range(self.count)])
+
+
+cdef void collect(Reactors reactors) noexcept:
+    """Control only. The messages that came since the last time wait for the turns of their hosts."""
+    cdef Message *message = take_all(&reactors.shared.to_control)
+    cdef Message *after
+    while message != NULL:
+        after = following(message)
+        join_ring(&reactors.waiting, &message.queued, message.queued.host)
+        message = after
+
+
+cdef int post_all(Reactors reactors, MessageKind kind, int64_t moment) except -1:
+    """Any thread. A message to each reactor."""
+    cdef Message *message
+    for number in range(reactors.shared.reactor_count):
+        message = new_message(kind, 0)
+        if message == NULL:
+            raise MemoryError
+        message.moment = moment
+        send_message(reactors.shared.reactors[number], message)
+    return 0
+
+
+cdef int reactor_of(Reactors reactors, uint64_t connection) except -1:
+    cdef int number = <int>(connection >> 56)
+    if number >= reactors.count:
+        raise ValueError(f"no connection {connection}")
+    return number
+
+
+cdef int post(
+    Reactors reactors, int number, MessageKind kind, uint64_t connection, int argument, const uint8_t *data, size_t size,
+    int64_t moment=0
+) except -1:
+    """Any thread. A message to one reactor, with a copy of the data."""
+    cdef Message *message = new_message(kind, connection)
+    if message == NULL:
+        raise MemoryError
+    message.number, message.moment = argument, moment
+    if size:
+        message.data = <uint8_t *>malloc(size)
+        if message.data == NULL:
+            free_message(message)
+            raise MemoryError
+        memcpy(message.data, data, size)
+        message.size = size
+    if kind == REPLY:
+        add(&reactors.shared.replied_bytes, <int64_t>size)
+    send_message(reactors.shared.reactors[number], message)
+    return 0

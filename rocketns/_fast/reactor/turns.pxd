@@ -1,8 +1,5 @@
 """What compiled callers may use of turns.pyx."""
 
-from libc.stddef cimport size_t
-from libc.stdint cimport uint8_t, uint64_t
-
 from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.reactor.reactor_state cimport Reactor
 

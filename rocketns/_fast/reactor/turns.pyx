@@ -5,30 +5,32 @@ too, so they take effect in their order. All functions are for the reactor's thr
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
-from libc.stdint cimport int64_t, uint32_t
+from libc.stddef cimport size_t
+from libc.stdint cimport int64_t, uint32_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from rocketns._fast.connections.admission cimport admit
-from rocketns._fast.reactor.answers cimport answer, header_end, may_ask, refuse, send_scratch
-from rocketns._fast.system.atomics cimport add, load, store
-from rocketns._fast.connections.connection cimport INPUT, OUTPUT, drop_input, keep_input, make_input_room, unsent
-from rocketns._fast.connections.holders cimport PROGRESS_BYTES, count_held, note_progress
-from rocketns._fast.connections.messages cimport (
-    FRAME, MALFORMED_FRAME, PEER_CLOSED, STRANGER, TAKEN, TLS_FAILED, TOO_MUCH_UNSENT, Message, new_message, push
-)
-from rocketns._fast.connections.host_ring cimport join_ring, take_turn
-from rocketns._fast.connections.hosts cimport REQUESTS
-from rocketns._fast.reactor.connection_table cimport close_connection
-from rocketns._fast.reactor.deferred cimport next_due
-from rocketns._fast.reactor.records cimport UNFINISHED_RECORD_MAX, input_memory, open_received, send_end
-from rocketns._fast.reactor.reactor_state cimport (
-    EPOCHS, FRAME_COST_BYTES, SCRATCH_BYTES, Deferred, Shared, assert_reactor, find_connection, id_of, must_wait
-)
-from rocketns._fast.reactor.shedding cimport relieve
-from rocketns._fast.system.sockets cimport EPOLL_CTL_MOD, EPOLLIN, EPOLLOUT, MSG_DONTWAIT, epoll_ctl, epoll_event, recv
-from rocketns._fast.tls.wire cimport HAS_ENDED, HAS_FAILED, WANTS_MORE, Progress
+from rocketns._fast.codec.proxy_header cimport DETECTION_BYTES
 from rocketns._fast.codec.wire cimport MALFORMED, NEED_MORE, frame_size, read_uint32
+from rocketns._fast.connections.connection cimport (
+    MALFORMED_FRAME, PEER_CLOSED, PROGRESS_BYTES, STRANGER, TLS_FAILED, TOO_MUCH_UNSENT, count_held, drop_input,
+    keep_input, make_input_room, note_progress, unsent
+)
+from rocketns._fast.connections.hosts cimport INPUT, KINDS, OUTPUT, REQUESTS, TLS, join_ring, take_turn
+from rocketns._fast.connections.messages cimport FRAME, TAKEN, Message, new_message, push
+from rocketns._fast.reactor.answers cimport (
+    UNFINISHED_RECORD_MAX, answer, header_end, input_memory, may_ask, next_due, open_received, refuse, send_end,
+    send_scratch
+)
+from rocketns._fast.reactor.connection_table cimport admit, close_connection
+from rocketns._fast.reactor.evicting cimport excess, relieve
+from rocketns._fast.reactor.reactor_state cimport (
+    EPOCHS, FRAME_COST_BYTES, SCRATCH_BYTES, TLS_BYTES, Deferred, Shared, assert_reactor, find_connection, id_of,
+    must_wait
+)
+from rocketns._fast.system.sockets cimport EPOLL_CTL_MOD, EPOLLIN, EPOLLOUT, MSG_DONTWAIT, epoll_ctl, epoll_event, recv
+from rocketns._fast.system.threads cimport add, load, store
+from rocketns._fast.tls.openssl cimport HAS_ENDED, HAS_FAILED, WANTS_MORE, Progress
 
 cdef enum:
     # The most that others wait for in one turn: frames, and bytes of answers and of frames for control.
@@ -161,7 +163,7 @@ cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, s
     cdef size_t at = 0
     cdef int64_t length
     cdef int frames = 0
-    if connection.is_detecting and size >= <size_t>reactor.shared.limits.detection_bytes:
+    if connection.is_detecting and size >= DETECTION_BYTES:
         connection.is_detecting = False
     connection.has_frames = False
     reactor.turn_bytes = 0
@@ -250,6 +252,7 @@ cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
         return
     connection.active_ms = reactor.now_ms
     connection.moved[INPUT] += <uint32_t>got
+    connection.moved[TLS] += <uint32_t>got
     take_received(reactor, connection, data, have, room, <size_t>got)
 
 
@@ -316,6 +319,8 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
     # The memory before the input and the output counts too.
     count_held(&reactor.holders[INPUT], INPUT, connection, input_memory(connection), reactor.now_ms)
     count_held(&reactor.holders[OUTPUT], OUTPUT, connection, connection.output_end, reactor.now_ms)
+    if connection.tls != NULL:
+        count_held(&reactor.holders[TLS], TLS, connection, TLS_BYTES, reactor.now_ms)
     if connection.is_awaited and unsent(connection) <= shared.limits.high_water_bytes:
         report_taken(reactor, connection)
     if unsent(connection) > shared.limits.outgoing_bytes_max:
@@ -337,6 +342,6 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
         event.events, event.data.u64 = wanted, id_of(reactor, connection)
         epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, connection.fd, &event)
         connection.armed = wanted
-    for kind in range(2):
-        if load(&shared.hosts.held_bytes[kind]) > shared.limits.held_bytes_max[kind]:
-            connection = relieve(reactor, kind, connection)
+    for kind in range(KINDS):
+        if excess(shared, kind) > 0:
+            connection = relieve(reactor, kind, connection if kind != TLS else NULL)

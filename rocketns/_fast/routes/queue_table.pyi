@@ -48,3 +48,10 @@ def put_known(topics: dict[str, dict[str, Queues]], broker_name: str, queues: di
 
 def add_changes(piece: dict[str, list[Change]], topic: str, brokers: dict[str, Queues], change: type[Change]) -> None:
     """Add a topic's queues to the changes of their brokers, as if they were new."""
+
+def read_queues(line: bytes, start: int, read_numbers: Callable[[bytes], Queues | None]) -> dict[str, Queues] | None:
+    """The queues by topic of a record whose first entry begins at ``start`` and whose ``topics`` are its last column.
+
+    ``read_numbers`` gets what is behind a name, from its quote to before the brace: ``","r":8,"w":8,"p":6,"s":0``.
+    None if the record is written otherwise, or if ``read_numbers`` gave None.
+    """

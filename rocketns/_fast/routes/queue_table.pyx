@@ -1,9 +1,13 @@
-"""Writes queues into the table of topics, 10,000 at once, and lists them as changes.
+"""Writes queues into the table of topics, 10,000 at once, and lists them as changes; and reads them from a journal.
 
-tests/fast/test_routes.py compares it with a reference in Python.
+tests/fast/test_routes.py and tests/fast/test_registered_topics.py compare with references in Python.
 """
 
+from cpython.bytes cimport PyBytes_AsStringAndSize, PyBytes_FromStringAndSize
 from cpython.ref cimport Py_INCREF
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport uint8_t
+from libc.string cimport memchr, memcmp
 
 from rocketns._fast.system.stable_abi cimport set_item
 
@@ -122,3 +126,62 @@ def add_changes(dict piece not None, str topic not None, dict brokers not None, 
         if changes is None:
             changes = piece[broker_name] = []
         changes.append(new_change(change, topic, None, queues))
+
+
+cdef enum:
+    BEFORE_NAME = 6  # {"t":"
+    NUMBERS_MAX = 64  # bytes of ,"r":8,"w":8,"p":6,"s":0
+    CONTROL_MAX = 0x1F
+
+
+cdef inline const uint8_t *end_of_name(const uint8_t *at, const uint8_t *end) noexcept:
+    """The quote behind a name without escapes and control characters. NULL: declined."""
+    while at < end and at[0] != c'"':
+        if at[0] == c'\\' or at[0] <= CONTROL_MAX:
+            return NULL
+        at += 1
+    return at if at < end else NULL
+
+
+def read_queues(bytes line not None, Py_ssize_t start, read_numbers):
+    cdef char *text
+    cdef Py_ssize_t size
+    cdef const uint8_t *at
+    cdef const uint8_t *end
+    cdef const uint8_t *name
+    cdef const uint8_t *numbers
+    cdef const uint8_t *last_at = NULL
+    cdef Py_ssize_t length, last_length = -1
+    cdef dict queues = {}
+    cdef object last = None
+    PyBytes_AsStringAndSize(line, &text, &size)
+    if start < 0 or start > size:
+        return None
+    at = <const uint8_t *>text + start
+    end = <const uint8_t *>text + size
+    while True:
+        if end - at < BEFORE_NAME or memcmp(at, b'{"t":"', BEFORE_NAME) != 0:
+            return None
+        name = at + BEFORE_NAME
+        numbers = end_of_name(name, end)
+        if numbers == NULL:
+            return None
+        at = <const uint8_t *>memchr(numbers, c'}', min(end - numbers, <Py_ssize_t>NUMBERS_MAX))
+        if at == NULL:
+            return None
+        length = at - numbers
+        if length != last_length or memcmp(numbers, last_at, length) != 0:
+            last = read_numbers(PyBytes_FromStringAndSize(<const char *>numbers, length))
+            if last is None:
+                return None
+            last_at, last_length = numbers, length
+        try:
+            queues[PyUnicode_DecodeUTF8(<const char *>name, numbers - name, NULL)] = last
+        except UnicodeDecodeError:
+            return None
+        at += 1
+        if end - at >= 1 and at[0] == c',':
+            at += 1
+        else:
+            break
+    return queues if end - at == 3 and memcmp(at, b"]}\n", 3) == 0 else None

@@ -3,8 +3,7 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from rocketns._fast.access.networks cimport Networks
-from rocketns._fast.routes.digest_sums cimport Buckets
-from rocketns._fast.routes.slots cimport BrokerEntry, Bytes, Change, Routes, Slot
+from rocketns._fast.routes.slots cimport Buckets, Routes, Slot
 from rocketns._fast.system.threads cimport Owner, pthread_mutex_t
 
 cdef enum:
@@ -38,24 +37,3 @@ cdef class RouteSlots:
     cdef int64_t held_bytes  # of slots with their entries, and of elements
 
     cdef int add_reader(self, pthread_mutex_t *mutex) except -1
-    cdef void lock(self) noexcept nogil
-    cdef void unlock(self) noexcept nogil
-    cdef void clear_datas(self, BrokerEntry *old) noexcept
-    cdef size_t mapped_count(self, uint32_t views) noexcept
-    cdef int make_mapped(self, Bytes *of_views, uint32_t views, tuple mapped) except -1
-    cdef void swap_mapped(self, uint32_t broker, Bytes *of_views) noexcept nogil
-    cdef void clear_mapped(self, Bytes *mapped, size_t count) noexcept
-    cdef void free_mapped(self, Bytes *mapped, size_t count) noexcept
-    cdef uint32_t broker_of(self, str broker_name) except? 0
-    cdef int grow_brokers(self) except -1
-    cdef int rank_brokers(self, Py_ssize_t start) except -1
-    cdef int drop_broker_if_unused(self, uint32_t broker) except -1
-    cdef uint32_t fragment_of(self, uint32_t broker, str broker_name, object queues) except? 0
-    cdef int grow_fragments(self) except -1
-    cdef int release(self, uint32_t fragment) except -1
-    cdef Slot *slot_of(self, str topic) except? NULL
-    cdef int prepare(self, str broker_name, uint32_t broker, changes, Change *pending) except -1
-    cdef int delete_some(self, uint32_t broker, topics) except -1
-    cdef int make_slots(self, changes, Change *pending) except -1
-    cdef int grow_table(self) except -1
-    cdef void free_removed(self, Slot *slot) noexcept

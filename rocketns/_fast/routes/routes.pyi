@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from rocketns._fast.access.networks import Networks
+from rocketns._fast.codec.registration import KnownTopics
 
 Queues = tuple[int, int, int, int]
 
@@ -59,3 +60,23 @@ class RouteSlots:
 
     def hand_over(self, topic: str) -> None:
         """From now on the topic's route cannot be composed, also if the topic goes and comes again."""
+
+def bucket_digests(slots: RouteSlots) -> bytes:
+    """The digest of each of the 256 buckets, 8 bytes each, the lowest first."""
+
+def topics_of_bucket(slots: RouteSlots, bucket: int) -> dict[str, int]:
+    """The digests of the topics of one bucket. It walks through all topics: about 20 ns for each."""
+
+def topic_digest(slots: RouteSlots, topic: str) -> int | None:
+    """The digest of a topic; None if no broker has queues of it."""
+
+def topic_count(slots: RouteSlots) -> int:
+    """How many topics there are."""
+
+class PublishedTopics(KnownTopics):
+    """A topic is known if it has a slot, and unchanged if the slot holds the same queues for this broker.
+
+    Only the thread that writes the slots may use it, and the slots must not change meanwhile.
+    """
+
+    def __init__(self, slots: RouteSlots, broker_name: str) -> None: ...

@@ -6,9 +6,10 @@ deadlock is possible. Fields that only control reads need no mutex.
 """
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 
 from rocketns._fast.access.networks cimport NetworkTable
+from rocketns._fast.codec.requests cimport RouteRequest
 from rocketns._fast.system.hashing cimport HashKey
 
 # The two JSON dialects of a route: DEFAULT has unquoted numeric keys.
@@ -73,7 +74,7 @@ cdef struct Slot:
     Slot *previous
     bint is_text  # the key is UTF-8; a str may hold halves of surrogate pairs
     uint32_t capacity
-    uint64_t digest  # the sum of its elements' digests, see digest_sums.pyx
+    uint64_t digest  # the sum of its elements' digests, see slots.pyx
     uint64_t seen  # number of the last registration with this topic; finds a key that comes twice
     void *topic  # the str, and a reference to it
     # Reactors read. Fixed, `key_length` bytes.
@@ -126,3 +127,27 @@ cdef bint set_entry(Change *change) noexcept nogil
 cdef uint32_t remove_entry(const Routes *routes, Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil
 cdef int double_table(Routes *routes) except -1
 cdef void *grown(const void *old, size_t count, size_t capacity, size_t item_bytes) except NULL
+
+cdef enum:
+    BUCKETS = 256
+
+# For each bucket the sum of what its topics contribute.
+cdef struct Buckets:
+    uint64_t sums[BUCKETS]
+
+cdef void change_digest(Buckets *buckets, Slot *slot, uint64_t added) noexcept nogil
+cdef uint64_t name_hash(const Slot *slot) noexcept nogil
+cdef size_t bucket_of(uint64_t name) noexcept nogil
+
+# An answer that was written; or its size is HANDED_OVER or NO_ROOM.
+cdef struct Answer:
+    int64_t size
+    uint64_t topic_hash
+    bint is_absent
+
+
+cdef void write_answer(
+    const Routes *routes, const RouteRequest *request, int view, int serialize_type, int version, uint8_t *out,
+    size_t room, Answer *answer,
+) noexcept nogil
+cdef size_t answer_room(const Routes *routes, const RouteRequest *request, int view) noexcept nogil

@@ -1,6 +1,13 @@
-"""Slots: how they are found and changed, and the bodies that are composed of their fragments.
+"""Slots: how they are found and changed, the answers that are composed of their fragments, and the digests of them.
 
 A body is equal to that of ``rocketns.protocol.body.bodies.topic_route_data``; tests/fast compares the two.
+
+Digests of the routes: two processes with the same queues have the same numbers.
+
+An element of queueDatas has a digest, the first 8 bytes of BLAKE2b of its JSON. A topic's digest is the sum of its
+elements' digests, so no order matters; rocketns/fleet/digests.py computes the same from another server's answer. A hash
+of its name puts a topic into one of 256 buckets, and a bucket's digest is the sum of the hashes of its topics' names
+and digests. All sums are kept with every change, so reading them costs no walk through the tables.
 
 "Any reader" is a reactor's thread with its `routes_mutex`, or control, which is the only writer. "Control, locked" is
 control with the mutexes of all reactors.
@@ -10,8 +17,9 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
-from rocketns._fast.system.hashing cimport hash_bytes
-from rocketns._fast.system.assertions cimport assert_equal
+from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, put_absent, put_body_size, put_success
+from rocketns._fast.system.hashing cimport hash_bytes, siphash
+from rocketns._fast.system.threads cimport assert_equal
 
 cdef extern from *:
     """
@@ -356,3 +364,73 @@ cdef uint32_t remove_entry(const Routes *routes, Slot *slot, uint32_t broker, ui
     memmove(&slot.entries[place[0]], &slot.entries[place[0] + 1], (slot.count - place[0] - 1) * sizeof(RouteEntry))
     slot.count -= 1
     return fragment
+
+
+# The hash is not keyed: all processes must agree. Who registers topics may choose which are in one bucket.
+cdef enum:
+    NAME_KEY = 1
+    TOPIC_KEY = 2
+
+
+cdef uint64_t name_hash(const Slot *slot) noexcept nogil:
+    return siphash(slot.key, slot.key_length, NAME_KEY, NAME_KEY)
+
+
+cdef size_t bucket_of(uint64_t name) noexcept nogil:
+    return name >> 56
+
+
+cdef inline uint64_t contribution(uint64_t name, uint64_t digest) noexcept nogil:
+    """What a topic adds to its bucket; a topic without queues adds nothing."""
+    cdef uint64_t words[2]
+    if digest == 0:
+        return 0
+    words[0], words[1] = name, digest
+    return siphash(<const uint8_t *>words, sizeof(words), TOPIC_KEY, TOPIC_KEY)
+
+
+cdef void change_digest(Buckets *buckets, Slot *slot, uint64_t added) noexcept nogil:
+    """Add to a topic's digest, modulo 2^64."""
+    cdef uint64_t name
+    if added == 0:
+        return
+    name = name_hash(slot)
+    buckets.sums[bucket_of(name)] -= contribution(name, slot.digest)
+    slot.digest += added
+    buckets.sums[bucket_of(name)] += contribution(name, slot.digest)
+
+
+cdef void write_answer(
+    const Routes *routes, const RouteRequest *request, int view, int serialize_type, int version, uint8_t *out,
+    size_t room, Answer *answer,
+) noexcept nogil:
+    """Any reader (see slots.pyx). Writes the answer's frame from ``out`` on, for a client in a view; 0 is none."""
+    cdef uint64_t hash = hash_bytes(request.topic.start, request.topic.length, &routes.key)
+    cdef const Slot *slot = find_hashed_slot(routes, request.topic.start, request.topic.length, hash)
+    cdef uint8_t *body
+    cdef int64_t size = ABSENT
+    answer.topic_hash = hash
+    answer.is_absent = False
+    answer.size = NO_ROOM
+    if room < HEAD_BYTES_MAX + request.topic.length:
+        return
+    if slot != NULL:
+        body = put_success(out, request.opaque, serialize_type, version)
+        size = write_body(routes, slot, STANDARD if request.standard else DEFAULT, view, body, out + room)
+    if size > 0:
+        put_body_size(out, body, <size_t>size)
+        answer.size = body - out + size
+    elif size == ABSENT:
+        answer.is_absent = True
+        answer.size = put_absent(out, request.opaque, serialize_type, version, &request.topic) - out
+    else:
+        answer.size = size
+
+
+cdef size_t answer_room(const Routes *routes, const RouteRequest *request, int view) noexcept nogil:
+    """Any reader. Room enough for the answer, whatever it is."""
+    cdef const Slot *slot = find_slot(routes, request.topic.start, request.topic.length)
+    cdef int64_t size = ABSENT
+    if slot != NULL:
+        size = body_size(routes, slot, STANDARD if request.standard else DEFAULT, view)
+    return HEAD_BYTES_MAX + request.topic.length + <size_t>max(size, <int64_t>0)

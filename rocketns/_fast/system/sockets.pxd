@@ -64,6 +64,10 @@ cdef extern from "<netinet/in.h>" nogil:
 cdef extern from "<netinet/tcp.h>" nogil:
     const int TCP_NODELAY
 
+cdef extern from "<arpa/inet.h>" nogil:
+    int inet_pton(int family, const char *text, void *packed)
+    const char *inet_ntop(int family, const void *packed, char *text, unsigned int room)
+
 cdef extern from "<netdb.h>" nogil:
     int getnameinfo(const sockaddr *address, socklen_t length, char *host, socklen_t host_room, char *port,
                     socklen_t port_room, int flags)

@@ -3,10 +3,12 @@
 Nothing is linked: docs/security.md says why. `openssl` is filled by `openssl.load`, once, under the GIL, before any
 thread without it uses a function. Types are opaque, since their layouts belong to OpenSSL. So any version from 1.1.1 on
 fits. What newer versions renamed is looked for under both names.
+
+A connection's bytes from and for its socket, as OpenSSL sees them, are a BIO over two buffers of a thread.
 """
 
 from libc.stddef cimport size_t
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint64_t, uint8_t
 
 cdef extern from * nogil:
     """
@@ -52,7 +54,7 @@ cdef enum:
 
 cdef struct OpenSSL:
     unsigned long version
-    BIO_METHOD *wire  # made by wire.pyx: how connections reach the bytes from and for their sockets
+    BIO_METHOD *wire  # how connections reach the bytes from and for their sockets
     # Of libssl, as `FUNCTIONS` of openssl.pyx names them.
     const SSL_METHOD *(*TLS_server_method)() noexcept nogil
     SSL_CTX *(*SSL_CTX_new)(const SSL_METHOD *method) noexcept nogil
@@ -110,5 +112,33 @@ cdef struct OpenSSL:
 
 cdef OpenSSL openssl
 
-
 cdef const char *take_reason() noexcept nogil
+
+cdef class ServerContext:
+    cdef SSL_CTX *context
+    cdef readonly bint verifies_peers
+
+cdef enum:
+    RECORD_BYTES_MAX = 16384  # of plain text
+
+# A thread has one Wire for all its connections. Between two calls nothing is in it.
+cdef struct Wire:
+    const uint8_t *incoming
+    size_t incoming_size
+    uint8_t *outgoing
+    size_t outgoing_size
+    size_t outgoing_room
+
+# What `open_records` and `shake_hands` found.
+cdef enum Progress:
+    WANTS_MORE = 0  # the peer has to send more
+    IS_DONE = 1  # the handshake is over, or the buffer for plain text is full
+    HAS_ENDED = 2  # the peer sent close_notify
+    HAS_FAILED = 3  # `openssl.take_reason` says why
+
+cdef bint prepare_wire() noexcept
+cdef SSL *new_session(void *context) noexcept nogil
+cdef Progress shake_hands(SSL *ssl, Wire *wire) noexcept nogil
+cdef Progress open_records(SSL *ssl, Wire *wire, uint8_t *plain, size_t room, size_t *got) noexcept nogil
+cdef bint seal(SSL *ssl, Wire *wire, const uint8_t *plain, size_t size) noexcept nogil
+cdef void seal_end(SSL *ssl, Wire *wire) noexcept nogil

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from rocketns import __version__
-from rocketns._fast.connections.messages import Ending
+from rocketns._fast.connections.connection import Ending
 from rocketns.admin.metrics.tally import Sizes, Tally
 from rocketns.admin.tokens import AdminGate, TokenRefusal
 from rocketns.admin.view import Log, Pulse

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sized
 from contextlib import contextmanager
 from typing import Any
 
-from rocketns._fast.codec import json_beans
+from rocketns._fast.codec import json_passes
 from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.errors import BodyDecodeError, NullRefused
 from rocketns.protocol.body.route import (
@@ -105,7 +105,7 @@ def mapping_info_from_json(fields: dict[str, Any]) -> TopicQueueMappingInfo:
     """TopicQueueMappingInfo from its JSON object; missing fields keep the class defaults."""
     ids = fastjson.as_object(fields.get("currIdMap", {}))
     with compiled_errors():
-        id_map = None if ids is None else json_beans.id_map(ids, _map_int)
+        id_map = None if ids is None else json_passes.id_map(ids, _map_int)
     return TopicQueueMappingInfo(
         topic=fastjson.exact_text(fields.get("topic")),
         bname=fastjson.exact_text(fields.get("bname")),

@@ -13,9 +13,9 @@ from typing import Any
 
 from isal import isal_zlib
 
-from rocketns._fast.codec import json_beans, json_shape, register_body, registration_blocks
+from rocketns._fast.codec import json_passes, registration
 from rocketns._fast.codec.fingerprint import fingerprint, stamp_bounds
-from rocketns._fast.codec.register_body import KnownTopics as KnownTopics
+from rocketns._fast.codec.registration import KnownTopics as KnownTopics
 from rocketns.errors import BodyDecodeError, NullRefused
 from rocketns.protocol.body.decoding import (
     check_count,
@@ -73,7 +73,7 @@ def read_compact(data: Body, known: KnownTopics | None = None) -> RegisterBroker
 
     Topics that ``known`` knows unchanged are counted in `TopicTable.known` and left out of the table.
     """
-    parsed = register_body.parse_json(data, queue_data, known)
+    parsed = registration.parse_json(data, queue_data, known)
     if parsed is None:
         return None
     version, queues, renamed, filters, unchanged, infos = parsed
@@ -103,7 +103,7 @@ def decode_register_broker_body(
         if compressed or (mappings and body[:1] == _ZLIB_MAGIC):
             return decode_blocks(inflate(body, mappings), mappings, now_ms, known and known())
         read = read_compact(body, known and known())
-        if read is None and (compact := json_shape.without_blanks(body)) is not None:  # the parser takes no blanks
+        if read is None and (compact := json_passes.without_blanks(body)) is not None:  # the parser takes no blanks
             read = read_compact(compact, known and known())
         return decode_plain(bytes(body), now_ms) if read is None else read
     except fastjson.TooManyValues as error:
@@ -142,7 +142,7 @@ def _inflate_by(inflater: Any, body: bytes | memoryview, mappings: bool) -> byte
         more = inflater.decompress(rest, min(most, bytes_max - len(data)))
         data += more
         rest = inflater.unconsumed_tail
-        if inflater.eof or not (more or rest) or not registration_blocks.needs_more(data, mappings, BLOCK_LIMITS):
+        if inflater.eof or not (more or rest) or not registration.needs_more(data, mappings, BLOCK_LIMITS):
             return data
         if len(data) >= bytes_max:
             raise BodyDecodeError(f"inflates to more than {bytes_max} bytes")
@@ -204,7 +204,7 @@ def wrapper_from_json(value: Any, now_ms: int) -> TopicConfigWrapper | None:
 def _topic_table(table: dict[str, Any]) -> TopicTable:
     check_count(table, BLOCKS_MAX, "topics")
     with compiled_errors():
-        queues, renamed = json_beans.topic_tables(table, queue_data, _topic_config, DEFAULT_QUEUE_NUMS, DEFAULT_PERM)
+        queues, renamed = json_passes.topic_tables(table, queue_data, _topic_config, DEFAULT_QUEUE_NUMS, DEFAULT_PERM)
     return TopicTable(queues, renamed)
 
 
@@ -231,7 +231,7 @@ def decode_blocks(
     `read_compact`.
     """
     with compiled_errors():
-        blocks = registration_blocks.read(data, mappings, BLOCK_LIMITS, queue_data, known)
+        blocks = registration.read_blocks(data, mappings, BLOCK_LIMITS, queue_data, known)
     if blocks is None:
         return decode_blocks(data, mappings, now_ms)
     stamp, queues, unchanged, filters, infos = blocks

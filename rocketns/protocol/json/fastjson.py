@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from rocketns._fast.codec import json_beans, json_shape, lenient_json
+from rocketns._fast.codec import json_passes, lenient_json
 from rocketns.errors import BodyDecodeError
 from rocketns.javatext import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN
 from rocketns.protocol.bounds import NUMBER_CHARACTERS_MAX, Allowance
@@ -195,7 +195,7 @@ def _standard(data: bytes, numeric_keys: bool) -> Any:
     try:
         return orjson.loads(data)
     except ValueError:
-        quoted = json_shape.quote_numeric_keys(data) if numeric_keys else None
+        quoted = json_passes.quote_numeric_keys(data) if numeric_keys else None
         if quoted is None:
             raise
     return orjson.loads(quoted)
@@ -203,7 +203,7 @@ def _standard(data: bytes, numeric_keys: bool) -> Any:
 
 def _take_values(data: bytes, allowance: Allowance) -> None:
     """Counts values before they become objects: an object takes time, and about 20 times the bytes of its text."""
-    values = json_shape.count_values(data, allowance.values)
+    values = json_passes.count_values(data, allowance.values)
     if values > allowance.values:
         raise TooManyValues(f"more than {allowance.values} JSON values")
     allowance.values -= values
@@ -273,7 +273,7 @@ def as_text(value: Any) -> str | None:
         only: str | None = value[0]
         return only
     try:
-        return dumps(json_beans.shown(value, NESTING_MAX, _leaf)).decode("utf-8")
+        return dumps(json_passes.shown(value, NESTING_MAX, _leaf)).decode("utf-8")
     except RecursionError as error:
         raise BodyDecodeError(f"more than {NESTING_MAX} levels") from error
 
@@ -288,7 +288,7 @@ def exact_text(value: Any) -> str | None:
     if type(value) is str:
         return value
     try:
-        inexact = json_beans.has_float(value, NESTING_MAX)
+        inexact = json_passes.has_float(value, NESTING_MAX)
     except RecursionError as error:
         raise BodyDecodeError(f"more than {NESTING_MAX} levels") from error
     if inexact:

@@ -2,7 +2,7 @@
 
 A lookup without a route waits for the registrations that came before it. Hosts take turns, so frames take effect in
 another order than they came in. The reactors note in which epoch each frame came, and control ends an epoch with each
-of its turns. See _fast/reactor/deferred.pyx, where most such lookups wait.
+of its turns. See _fast/reactor/answers.pyx, where most such lookups wait.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rocketns.server.publishing.delivery import EventDelivery
 
 # So long a lookup waits, at a reactor or here.
 DEFERRED_S_MAX = 0.02
-# The reactors' own bounds are in _fast/reactor/deferred.pyx.
+# The reactors' own bounds are in _fast/reactor/answers.pyx.
 DEFERRED_MAX = 64
 DEFERRED_OF_HOST_MAX = 16
 
@@ -92,7 +92,7 @@ log = logging.getLogger("rocketns.control")
 
 GO_AWAY = GoAway("please go away")
 OVERLOAD = SystemBusy("[OVERLOAD]system busy, start flow control for a while")
-# Reactors answer it too: _fast/codec/refusing/busy_reply.pxd.
+# Reactors answer it too: _fast/codec/replies.pxd.
 BEYOND_RATE = SystemBusy("[RATE]too many requests of this address, slow down")
 # A peer may name a language of any length.
 OTHER = LanguageCode.OTHER.name

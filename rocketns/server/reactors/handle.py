@@ -17,7 +17,6 @@ from rocketns.addresses import shown_account
 from rocketns.config import Configuration, Limits
 from rocketns.config.address_texts import Network, packed
 from rocketns.config.tls import TlsMode
-from rocketns.protocol import proxy
 from rocketns.protocol.codes import RELEASES, SerializeType, language_name
 from rocketns.server.control.answering import DEFERRED_S_MAX
 from rocketns.server.control.inbox import waiting_bytes_max
@@ -46,13 +45,14 @@ def limits_of(configuration: Configuration, tls_mode: TlsMode) -> ReactorLimits:
     """The reactors' limits, from the configuration."""
     limits, netty = configuration.limits, configuration.netty
     totals = (limits.incoming_bytes_max, limits.outgoing_bytes_total_max)
+    of_openssl = limits.incoming_bytes_max * 3 // 4
     return {
         "frame_bytes_max": limits.frame_bytes_max,
         "in_flight_max": limits.in_flight_max,
         "connections_max": limits.connections_max,
-        "held_bytes_max": totals,
-        "host_bytes_max": (limits.host_bytes_max(totals[0]), limits.host_bytes_max(totals[1])),
-        "listed_bytes_min": (limits.listed_bytes_min(totals[0]), limits.listed_bytes_min(totals[1])),
+        "held_bytes_max": (*totals, of_openssl),
+        "host_bytes_max": (*map(limits.host_bytes_max, totals), of_openssl // 8),
+        "listed_bytes_min": (*map(limits.listed_bytes_min, totals), 1),
         "progress_ms_max": limits.progress_seconds * 1000,
         "queued_bytes_max": waiting_bytes_max(limits),
         "first_frames_bytes_max": limits.incoming_bytes_max // 4,
@@ -62,14 +62,12 @@ def limits_of(configuration: Configuration, tls_mode: TlsMode) -> ReactorLimits:
         "high_water_bytes": netty.water_marks[1],
         "send_buffer_bytes": netty.server_socket_snd_buf_size,
         "receive_buffer_bytes": netty.server_socket_rcv_buf_size,
-        "detection_bytes": proxy.DETECTION_BYTES,
         "serialize_type": SerializeType[configuration.serialize_type],
         "version": RELEASES[configuration.compatible.compatible_version].version,
         "takes_plain": tls_mode is not TlsMode.ENFORCING,
         "takes_tls": tls_mode is not TlsMode.DISABLED,
         "handshake_ms_max": min(limits.progress_seconds * 1000, HANDSHAKE_MS_MAX),
         "deferred_ms_max": int(DEFERRED_S_MAX * 1000),
-        "tls_bytes_max": limits.incoming_bytes_max * 3 // 4,
         "trusts_announced": bool(configuration.access.proxies),
     }
 

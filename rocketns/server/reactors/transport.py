@@ -10,7 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from rocketns._fast.connections.messages import Ending
+from rocketns._fast.connections.connection import Ending
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.addresses import host_of
 from rocketns.config import Configuration
@@ -246,7 +246,7 @@ class ReactorTransport:
     def _shake_hands(self) -> None:
         """The handshake thread: lookups go first where both want the same core."""
         be_nicer(HANDSHAKE_NICENESS)
-        self._reactors.run_handshakes()
+        self._reactors.run(self._reactors.count)
 
     @property
     def connections(self) -> Collection[ReactorConnection]:

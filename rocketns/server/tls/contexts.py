@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
     from cryptography.x509 import Certificate
 
-    from rocketns._fast.tls.context import ServerContext
+    from rocketns._fast.tls.openssl import ServerContext
 RSA_BITS = 2048
 VERSIONS = {"TLSv1": 0x0301, "TLSv1.1": 0x0302, "TLSv1.2": 0x0303, "TLSv1.3": 0x0304}
 WITHOUT = {"TLSv1.1": 1 << 28, "TLSv1.2": 1 << 27}  # SSL_OP_NO_TLSv1_1 and SSL_OP_NO_TLSv1_2
@@ -65,7 +65,7 @@ def build_server_context(config: TlsConfig, pair: CertificatePair) -> ServerCont
     from cryptography.hazmat.primitives import serialization as forms
 
     try:
-        from rocketns._fast.tls.context import ServerContext
+        from rocketns._fast.tls.openssl import ServerContext
 
         suites = chosen_suites(config.protocols, config.ciphers)
         asked = ClientAuth.OPTIONAL if config.test_mode else config.client_auth

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from rocketns._fast.codec.proxy_header import DETECTION_BYTES, is_header, parse
 from rocketns.addresses import with_port
 from rocketns.errors import MalformedFrame
 from rocketns.protocol.codes import RequestCode
-from rocketns.protocol.proxy import DETECTION_BYTES, is_proxied, parse
 from rocketns.server.tls.connection import HANDSHAKE_MAGIC_CODE
 from rocketns.shadow.relay.ends import Leg, PlainClient
 from rocketns.shadow.relay.frames import Account, Budget, Cutter, Frame
@@ -231,15 +231,15 @@ class Session:
             self.is_compared = False
             return 0
         size = 0
-        if is_proxied(data[:DETECTION_BYTES]):
+        if is_header(data[:DETECTION_BYTES]):
             try:
                 header = parse(data)
-            except MalformedFrame:
+            except ValueError:
                 header = None
             if header is None:
                 self._do_not_compare()
                 return 0
-            size = header.size
+            size, _ = header
         self._reopen_own()
         return size
 

@@ -1,0 +1,46 @@
+"""What Python callers see of json_passes.pyx."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+def count_values(text: bytes | memoryview, most: int) -> int:
+    """How many commas, colons and opening brackets JSON text has: about one for each list item, two for each member.
+
+    That is what the objects made of the text cost. Those in strings do not count. The count ends beyond ``most``.
+    """
+
+def quote_numeric_keys(text: bytes | memoryview) -> bytes | None:
+    """The text with quotes around member names that are whole numbers; None where there are no such names."""
+
+def without_blanks(text: bytes | bytearray | memoryview) -> bytes | None:
+    """The text without the blanks of JSON between its tokens; None where there are none.
+
+    If the result is JSON, the text is JSON with the same value.
+    """
+
+Queues = TypeVar("Queues")
+
+def topic_tables(
+    table: dict[str, Any],
+    queue_data: Callable[[int, int, int, int], Queues],
+    odd_topic: Callable[[Any], tuple[str | None, Queues]],
+    default_queue_nums: int,
+    default_perm: int,
+) -> tuple[dict[str, Queues], dict[str, str | None]]:
+    """The queues by key, and the names of topics that differ from their key.
+
+    ``odd_topic`` makes name and queues of a topic that is no object of plain numbers. ValueError where there are more
+    of those than bounds.CONVERTED_VALUES_MAX.
+    """
+
+def id_map(ids: dict[str, Any], odd_int: Callable[[Any], int]) -> dict[int, int]:
+    """A map of 32-bit integers. ``odd_int`` reads keys and values that are not plain numbers; ValueError likewise."""
+
+def has_float(value: Any, levels: int) -> bool:
+    """Whether a float is somewhere in a value of at most ``levels`` levels, else RecursionError."""
+
+def shown(value: Any, levels: int, leaf: Callable[[Any], Any]) -> Any:
+    """The value without null members; ``leaf`` replaces what is neither text, int, list nor object."""
+
+def longest(texts: dict[str, Any]) -> int:
+    """The characters of the longest key."""

@@ -1,0 +1,280 @@
+"""Passes over JSON text before it is read, and over its values afterwards.
+
+Over text: how many values there are, quotes around numeric keys, no blanks. All skip strings as standard JSON has them,
+and take a few nanoseconds a byte whatever the bytes are.
+
+Over values, where there are many: topics, queue ids, and values that are wanted as text. Each takes what brokers write
+at some 100 ns a value, and gives anything else to the Python function that is passed in.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport uint64_t, uint8_t
+from libc.string cimport memcpy
+
+from rocketns._fast.codec.compact_json cimport WORD_BYTES, Cursor, cursor_of, is_plain, left
+from rocketns._fast.system.stable_abi cimport writable
+
+
+cdef inline bint is_mark(uint8_t byte) noexcept nogil:
+    return byte == c',' or byte == c':' or byte == c'[' or byte == c'{'
+
+
+cdef void skip_string(Cursor *cursor) noexcept nogil:
+    """From behind a quote to behind the next, or to the end."""
+    cdef uint64_t word
+    while cursor.at < cursor.end:
+        while left(cursor) >= WORD_BYTES:
+            memcpy(&word, cursor.at, WORD_BYTES)
+            if not is_plain(word):
+                break
+            cursor.at += WORD_BYTES
+        if cursor.at >= cursor.end:
+            return
+        if cursor.at[0] == c'"':
+            cursor.at += 1
+            return
+        cursor.at += 2 if cursor.at[0] == c'\\' and left(cursor) > 1 else 1
+
+
+def count_values(const unsigned char[::1] text, Py_ssize_t most):
+    cdef Cursor cursor = cursor_of(text)
+    cdef Py_ssize_t marks = 0
+    cdef uint8_t byte
+    while cursor.at < cursor.end and marks <= most:
+        byte = cursor.at[0]
+        cursor.at += 1
+        if byte == c'"':
+            skip_string(&cursor)
+        else:
+            marks += is_mark(byte)
+    return marks
+
+
+cdef inline void skip_blanks(Cursor *cursor) noexcept nogil:
+    while cursor.at < cursor.end and (cursor.at[0] == c' ' or c'\t' <= cursor.at[0] <= c'\n' or cursor.at[0] == c'\r'):
+        cursor.at += 1
+
+
+cdef bint take_numeric_key(Cursor *cursor, Cursor *key) noexcept nogil:
+    """Blanks, a whole number and a colon. Where it is something else the cursor does not move."""
+    cdef Cursor ahead = cursor[0]
+    skip_blanks(&ahead)
+    key.at = ahead.at
+    if ahead.at < ahead.end and ahead.at[0] == c'-':
+        ahead.at += 1
+    if ahead.at >= ahead.end or not c'0' <= ahead.at[0] <= c'9':
+        return False
+    while ahead.at < ahead.end and c'0' <= ahead.at[0] <= c'9':
+        ahead.at += 1
+    key.end = ahead.at
+    skip_blanks(&ahead)
+    if ahead.at >= ahead.end or ahead.at[0] != c':':
+        return False
+    cursor.at = ahead.at
+    return True
+
+
+cdef bint next_numeric_key(Cursor *cursor, Cursor *key) noexcept nogil:
+    """Move behind the next one; False at the end."""
+    cdef uint8_t byte
+    while cursor.at < cursor.end:
+        byte = cursor.at[0]
+        cursor.at += 1
+        if byte == c'"':
+            skip_string(cursor)
+        elif (byte == c'{' or byte == c',') and take_numeric_key(cursor, key):
+            return True
+    return False
+
+
+def quote_numeric_keys(const unsigned char[::1] text):
+    cdef Cursor start = cursor_of(text)
+    cdef Cursor cursor = start, key
+    cdef Py_ssize_t keys = 0
+    cdef uint8_t *out
+    cdef const uint8_t *copied = start.at
+    cdef bytes quoted
+    while next_numeric_key(&cursor, &key):
+        keys += 1
+    if keys == 0:
+        return None
+    quoted = PyBytes_FromStringAndSize(NULL, text.shape[0] + 2 * keys)
+    out = <uint8_t *>writable(quoted)
+    cursor = start
+    while next_numeric_key(&cursor, &key):
+        out = put(out, copied, key.at)
+        out[0] = c'"'
+        out = put(out + 1, key.at, key.end)
+        out[0] = c'"'
+        out += 1
+        copied = key.end
+    put(out, copied, start.end)
+    return quoted
+
+
+cdef inline bint is_structural(uint8_t byte) noexcept nogil:
+    return is_mark(byte) or byte == c']' or byte == c'}'
+
+
+cdef bint next_blanks(Cursor *cursor, const uint8_t *start, Cursor *blanks) noexcept nogil:
+    """Move behind the next blanks that stand before or behind one of ``[]{},:`` or at an end; False at the end.
+
+    Other blanks part two words, which without them would be one.
+    """
+    while cursor.at < cursor.end:
+        blanks.at = cursor.at
+        skip_blanks(cursor)
+        blanks.end = cursor.at
+        if blanks.at < blanks.end and (
+            blanks.at == start or is_structural(blanks.at[-1]) or cursor.at == cursor.end or is_structural(cursor.at[0])
+        ):
+            return True
+        if cursor.at < cursor.end:
+            cursor.at += 1
+            if cursor.at[-1] == c'"':
+                skip_string(cursor)
+    return False
+
+
+def without_blanks(const unsigned char[::1] text):
+    cdef Cursor cursor = cursor_of(text), blanks
+    cdef const uint8_t *start = cursor.at
+    cdef const uint8_t *copied = start
+    cdef uint8_t *out
+    cdef bytes compact
+    if not next_blanks(&cursor, start, &blanks):
+        return None
+    compact = PyBytes_FromStringAndSize(NULL, text.shape[0])
+    out = <uint8_t *>writable(compact)
+    cursor.at = start
+    while next_blanks(&cursor, start, &blanks):
+        out = put(out, copied, blanks.at)
+        copied = blanks.end
+    out = put(out, copied, cursor.end)
+    return compact[:out - <uint8_t *>writable(compact)]
+
+
+cdef inline uint8_t *put(uint8_t *out, const uint8_t *at, const uint8_t *end) noexcept nogil:
+    memcpy(out, at, <size_t>(end - at))
+    return out + (end - at)
+
+
+cdef enum:
+    CONVERTED_VALUES_MAX = 10_000  # each is some microseconds of Python
+    INT_MAX = 0x7FFFFFFF
+    DIGITS_MAX = 9  # so many digits are an int for sure
+
+
+cdef inline bint is_int(value) except -1:
+    """Whether as_int would return the value itself."""
+    cdef long long number
+    if type(value) is not int:
+        return False
+    try:
+        number = value
+    except OverflowError:
+        return False
+    return -INT_MAX - 1 <= number <= INT_MAX
+
+
+cdef inline bint is_plain_topic(dict fields, read, write, perm, flag) except -1:
+    name = fields.get("topicName")
+    attributes = fields.get("attributes")
+    return (
+        (name is None or type(name) is str)
+        and (attributes is None or type(attributes) is dict)
+        and is_int(read) and is_int(write) and is_int(perm) and is_int(flag)
+    )
+
+
+cdef inline int count_odd(int *odd_values) except -1:
+    odd_values[0] += 1
+    if odd_values[0] > CONVERTED_VALUES_MAX:
+        raise ValueError(f"more than {CONVERTED_VALUES_MAX} values that are no plain numbers")
+    return 0
+
+
+def topic_tables(dict table, queue_data, odd_topic, int default_queue_nums, int default_perm):
+    cdef dict queues = {}, renamed = {}
+    cdef int odd_values = 0
+    for key, fields in table.items():
+        if type(fields) is dict:
+            read = (<dict>fields).get("readQueueNums", default_queue_nums)
+            write = (<dict>fields).get("writeQueueNums", default_queue_nums)
+            perm = (<dict>fields).get("perm", default_perm)
+            flag = (<dict>fields).get("topicSysFlag", 0)
+            if is_plain_topic(<dict>fields, read, write, perm, flag):
+                name = (<dict>fields).get("topicName")
+                queues[key] = queue_data(read, write, perm, flag)
+                if name != key:
+                    renamed[key] = name
+                continue
+        count_odd(&odd_values)
+        name, queues[key] = odd_topic(fields)
+        if name != key:
+            renamed[key] = name
+    return queues, renamed
+
+
+cdef inline bint is_short_number(str text) except -1:
+    """Whether text is at most DIGITS_MAX digits."""
+    cdef Py_UCS4 char
+    if not 0 < len(text) <= DIGITS_MAX:
+        return False
+    for char in text:
+        if not c'0' <= char <= c'9':
+            return False
+    return True
+
+
+def id_map(dict ids, odd_int):
+    cdef dict found = {}
+    cdef int odd_values = 0
+    for key, value in ids.items():
+        if type(key) is str and is_short_number(<str>key) and is_int(value):
+            found[int(key)] = value
+        else:
+            count_odd(&odd_values)
+            found[odd_int(key)] = odd_int(value)
+    return found
+
+
+def longest(dict texts not None):
+    cdef Py_ssize_t found = 0
+    for key in texts:
+        found = max(found, len(<str>key))
+    return found
+
+
+cpdef bint has_float(value, int levels) except -1:
+    kind = type(value)
+    if kind is str or kind is int:
+        return False
+    if levels < 0:
+        raise RecursionError
+    if isinstance(value, float):
+        return True
+    if isinstance(value, dict):
+        for item in (<dict>value).values():
+            if has_float(item, levels - 1):
+                return True
+    elif isinstance(value, list):
+        for item in <list>value:
+            if has_float(item, levels - 1):
+                return True
+    return False
+
+
+cpdef object shown(value, int levels, leaf):
+    kind = type(value)
+    if kind is str or kind is int:
+        return value
+    if levels < 0:
+        raise RecursionError
+    if isinstance(value, dict):
+        return {
+            key: shown(item, levels - 1, leaf) for key, item in (<dict>value).items() if item is not None
+        }
+    if isinstance(value, list):
+        return [shown(item, levels - 1, leaf) for item in <list>value]
+    return leaf(value)

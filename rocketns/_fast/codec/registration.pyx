@@ -1,0 +1,433 @@
+"""The plain body of REGISTER_BROKER: what a broker says of its topics (Java: RegisterBrokerBody).
+
+The compiled twin of ``rocketns.protocol.body.register_broker_body.decode_register_broker_body``, called for JSON
+of another form; tests/fast/test_register_body.py compares the two. This parser takes what brokers write. It declines
+everything else, valid or not, and the twin then decides. The map of static topics is returned as bytes: the twin reads
+those. The functions that scan text do not need the GIL; only `_Body` makes Python objects.
+
+The blocks of an inflated RegisterBrokerBody: how far they reach, and the topics in them.
+
+The compiled twin of ``rocketns.protocol.spec.COMPRESSED_REGISTRATION``; tests/fast/test_register_body.py
+holds the two together. It decides everything, in time proportional to the bytes. Lengths and counts are compared with
+the bytes that are there, and with limits.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport INT32_MAX, int64_t, uint32_t, uint8_t
+from libc.string cimport memchr, memcmp, memcpy
+
+from rocketns._fast.codec.compact_json cimport (
+    MEMBER, NO_MORE, Cursor, Member, cursor_of, is_ascii, is_text, left, next_item, next_member, same_text, scan_int,
+    scan_long, scan_text, skip_brackets, skip_object, skip_value, take, take_bytes
+)
+from rocketns._fast.codec.wire cimport read_uint32
+
+cdef enum:
+    DEFAULT_QUEUE_NUMS = 16
+    DEFAULT_PERM = 6
+
+# Members of a TopicConfig; the first four are places in Topic.numbers.
+cdef enum:
+    READ = 0
+    WRITE = 1
+    PERM = 2
+    SYS_FLAG = 3
+    NAME = 4
+    ATTRIBUTES = 5
+    OTHER = 6
+
+cdef struct Version:
+    int64_t state_version
+    int64_t timestamp
+    int64_t counter
+
+cdef enum:
+    BLOCKS_MAX = 100_000
+    FILTER_SERVERS_MAX = 10_000
+    KINDS = 32
+
+REPLACEMENT = "\ufffd"  # also of bytes that are not UTF-8
+
+
+cdef class KnownTopics:
+    cdef Standing look_up(self, const Topic *topic, void **key) noexcept:
+        return NEW
+
+
+cdef inline bint scan_version(Cursor *cursor, Version *version) noexcept nogil:
+    """A DataVersion. Its timestamp must be there: the twin's default is the clock."""
+    cdef Text key
+    cdef int64_t *value
+    cdef int seen = 0, bit
+    cdef bint first = True
+    cdef Member more
+    version.state_version = version.timestamp = version.counter = 0
+    if not take(cursor, c'{'):
+        return False
+    while True:
+        more = next_member(cursor, &first, &key)
+        if more != MEMBER:
+            return more == NO_MORE and seen & 2
+        if is_text(&key, "stateVersion", 12):
+            value, bit = &version.state_version, 1
+        elif is_text(&key, "timestamp", 9):
+            value, bit = &version.timestamp, 2
+        elif is_text(&key, "counter", 7):
+            value, bit = &version.counter, 4
+        else:
+            return False
+        if seen & bit or not scan_long(cursor, value):
+            return False
+        seen |= bit
+
+
+cdef inline int field_of(const Text *key) noexcept nogil:
+    """Which member of a TopicConfig a key is. No two of them have the same length."""
+    if key.length == 4:
+        return PERM if is_text(key, "perm", 4) else OTHER
+    if key.length == 9:
+        return NAME if is_text(key, "topicName", 9) else OTHER
+    if key.length == 10:
+        return ATTRIBUTES if is_text(key, "attributes", 10) else OTHER
+    if key.length == 12:
+        return SYS_FLAG if is_text(key, "topicSysFlag", 12) else OTHER
+    if key.length == 13:
+        return READ if is_text(key, "readQueueNums", 13) else OTHER
+    if key.length == 14:
+        return WRITE if is_text(key, "writeQueueNums", 14) else OTHER
+    return OTHER
+
+
+cdef inline bint scan_topic(Cursor *cursor, Topic *topic) noexcept nogil:
+    """A TopicConfig into ``name`` and ``numbers``. Its name must be there; ``key`` stays what it was."""
+    cdef Text key
+    cdef int field, seen = 0
+    cdef bint first = True, taken
+    cdef Member more
+    topic.numbers[READ] = topic.numbers[WRITE] = DEFAULT_QUEUE_NUMS
+    topic.numbers[PERM] = DEFAULT_PERM
+    topic.numbers[SYS_FLAG] = 0
+    if not take(cursor, c'{'):
+        return False
+    while True:
+        more = next_member(cursor, &first, &key)
+        if more != MEMBER:
+            return more == NO_MORE and seen & (1 << NAME)
+        field = field_of(&key)
+        if field == OTHER:
+            taken = is_ascii(&key) and skip_value(cursor, 0)
+        elif seen & (1 << field):
+            return False
+        elif field == NAME:
+            taken = scan_text(cursor, &topic.name)
+        elif field == ATTRIBUTES:
+            taken = skip_object(cursor, 0)
+        else:
+            taken = scan_int(cursor, &topic.numbers[field])
+        if not taken:
+            return False
+        seen |= 1 << field
+
+
+cdef class _Topics:
+    """Collects the topics that ``known`` does not know unchanged, and counts the others."""
+
+    cdef object queue_data
+    cdef KnownTopics known
+    cdef dict queues
+    cdef dict renamed
+    cdef Py_ssize_t changed
+    cdef Py_ssize_t unchanged
+    cdef int32_t kind_numbers[KINDS][4]
+    cdef list kinds
+
+    def __cinit__(self, queue_data, KnownTopics known):
+        self.queue_data, self.known, self.queues, self.renamed = queue_data, known, {}, {}
+        self.kinds = [None] * KINDS
+
+    cdef object kind(self, const int32_t *numbers):
+        """The queues of a topic; a broker's topics have few different ones."""
+        cdef uint32_t mixed = <uint32_t>numbers[0] * 7 + <uint32_t>numbers[1] * 5 + <uint32_t>numbers[2]
+        cdef int place = <int>((mixed + <uint32_t>numbers[3] * 3) % KINDS)
+        if self.kinds[place] is None or memcmp(self.kind_numbers[place], numbers, 4 * sizeof(int32_t)) != 0:
+            self.kinds[place] = self.queue_data(numbers[0], numbers[1], numbers[2], numbers[3])
+            memcpy(self.kind_numbers[place], numbers, 4 * sizeof(int32_t))
+        return self.kinds[place]
+
+    cdef bint add(self, const Topic *topic, const char *errors) except -1:
+        """False where ``known`` cannot be asked: for a topic that comes twice, or a name that is not UTF-8.
+
+        ``errors`` as of a codec: NULL raises UnicodeDecodeError.
+        """
+        cdef void *known_key = NULL
+        cdef Standing standing = NEW if self.known is None else self.known.look_up(topic, &known_key)
+        if standing == UNCHANGED:
+            self.unchanged += 1
+            return True
+        if standing == REPEATED:
+            return False
+        key = <object>known_key if standing == CHANGED else text_of(&topic.key, errors)
+        if errors != NULL and self.known is not None and standing == NEW and REPLACEMENT in key:
+            return False
+        self.queues[key] = self.kind(topic.numbers)
+        self.changed += 1
+        if not same_text(&topic.key, &topic.name):
+            self.renamed[key] = text_of(&topic.name, errors)
+        return True
+
+
+cdef inline object text_of(const Text *text, const char *errors):
+    return PyUnicode_DecodeUTF8(<const char *>text.start, <Py_ssize_t>text.length, errors)
+
+
+cdef class _Body(_Topics):
+    """Reads one body in JSON. The methods return True = taken, False = declined."""
+
+    cdef list filters
+    cdef bytes mappings
+    cdef Version version
+
+    cdef object result(self):
+        version = (self.version.state_version, self.version.timestamp, self.version.counter)
+        # A key that came twice: its last topic counts, but renamed may hold the first one's name.
+        if len(self.queues) != self.changed:
+            return None
+        return version, self.queues, self.renamed, self.filters or [], self.unchanged, self.mappings
+
+    cdef bint read_filters(self, Cursor *cursor) except -1:
+        cdef Text text
+        cdef bint first = True
+        cdef Member more
+        self.filters = []
+        if not take(cursor, c'['):
+            return False
+        while True:
+            more = next_item(cursor, &first)
+            if more != MEMBER:
+                return more == NO_MORE
+            if not scan_text(cursor, &text):
+                return False
+            self.filters.append(text_of(&text, NULL))
+            if len(self.filters) > FILTER_SERVERS_MAX:
+                return False
+
+    cdef bint keep_mappings(self, Cursor *cursor) except -1:
+        """Keeps the bytes of the map of static topics; an empty map is None."""
+        cdef const uint8_t *start = cursor.at
+        if take_bytes(cursor, "{}", 2):
+            return True
+        if not skip_brackets(cursor):
+            return False
+        self.mappings = PyBytes_FromStringAndSize(<const char *>start, cursor.at - start)
+        return True
+
+    cdef bint read_table(self, Cursor *cursor) except -1:
+        cdef Topic topic
+        cdef bint first = True
+        cdef Member more
+        if not take(cursor, c'{'):
+            return False
+        while True:
+            more = next_member(cursor, &first, &topic.key)
+            if more != MEMBER:
+                return more == NO_MORE
+            if not scan_topic(cursor, &topic) or not self.add(&topic, NULL):
+                return False
+            if self.changed + self.unchanged > BLOCKS_MAX:
+                return False
+
+    cdef bint read_object(self, Cursor *cursor, bint is_wrapper) except -1:
+        """RegisterBrokerBody, with a wrapper; or TopicConfigAndMappingSerializeWrapper, with a version."""
+        cdef Text key
+        cdef int seen = 0, bit
+        cdef bint first = True, taken
+        cdef Member more
+        if not take(cursor, c'{'):
+            return False
+        while True:
+            more = next_member(cursor, &first, &key)
+            if more != MEMBER:
+                return more == NO_MORE and seen & 1
+            if not is_wrapper and is_text(&key, "topicConfigSerializeWrapper", 27):
+                bit, taken = 1, self.read_object(cursor, True)
+            elif not is_wrapper and is_text(&key, "filterServerList", 16):
+                bit, taken = 2, self.read_filters(cursor)
+            elif is_wrapper and is_text(&key, "dataVersion", 11):
+                bit, taken = 1, scan_version(cursor, &self.version)
+            elif is_wrapper and is_text(&key, "topicConfigTable", 16):
+                bit, taken = 2, self.read_table(cursor)
+            elif is_wrapper and is_text(&key, "topicQueueMappingInfoMap", 24):
+                bit, taken = 4, self.keep_mappings(cursor)
+            else:
+                bit, taken = 0, is_ascii(&key) and skip_value(cursor, 0)
+            if not taken or seen & bit:
+                return False
+            seen |= bit
+
+
+def parse_json(const unsigned char[::1] body, queue_data, KnownTopics known=None):
+    cdef Cursor cursor = cursor_of(body)
+    cdef _Body read = _Body(queue_data, known)
+    try:
+        return read.result() if read.read_object(&cursor, False) and left(&cursor) == 0 else None
+    except UnicodeDecodeError:
+        return None
+
+
+cdef enum:
+    LENGTH_BYTES = 4
+    NUMBERS = 3
+
+cdef enum Walk:
+    REFUSED = -1
+    UNFINISHED = 0
+    TAKEN = 1
+
+
+cdef struct Limits:
+    int64_t topics
+    int64_t mappings
+    int64_t block_bytes
+    int64_t topic_bytes_min
+    int64_t mapping_bytes_min
+
+
+cdef inline Walk take_number(Cursor *cursor, int64_t *number) noexcept nogil:
+    if left(cursor) < LENGTH_BYTES:
+        return UNFINISHED
+    number[0] = <int32_t>read_uint32(cursor.at)
+    cursor.at += LENGTH_BYTES
+    return TAKEN
+
+
+cdef inline Walk take_block(Cursor *cursor, int64_t bytes_min, int64_t bytes_max, Cursor *block) noexcept nogil:
+    cdef int64_t length
+    cdef Walk walk = take_number(cursor, &length)
+    if walk != TAKEN:
+        return walk
+    if length < bytes_min or length > bytes_max:
+        return REFUSED
+    if <size_t>length > left(cursor):
+        return UNFINISHED
+    block.at = cursor.at
+    cursor.at += length
+    block.end = cursor.at
+    return TAKEN
+
+
+cdef Walk skip_list(Cursor *cursor, int64_t most, int64_t bytes_min, int64_t bytes_max) noexcept nogil:
+    cdef Cursor block
+    cdef int64_t count
+    cdef Walk walk = take_number(cursor, &count)
+    if walk == TAKEN and count > most:
+        return REFUSED
+    while walk == TAKEN and count > 0:  # Java's loops take a negative count too
+        walk = take_block(cursor, bytes_min, bytes_max, &block)
+        count -= 1
+    return walk
+
+
+cdef Walk skip_all(Cursor *cursor, bint mappings, const Limits *limits) noexcept nogil:
+    cdef Cursor block
+    cdef Walk walk = take_block(cursor, 0, limits.block_bytes, &block)
+    if walk == TAKEN:
+        walk = skip_list(cursor, limits.topics, limits.topic_bytes_min, limits.block_bytes)
+    if walk == TAKEN:
+        walk = take_block(cursor, 0, limits.block_bytes, &block)
+    if walk == TAKEN and mappings:
+        walk = skip_list(cursor, limits.mappings, limits.mapping_bytes_min, limits.block_bytes)
+    return walk
+
+
+cdef Limits limits_of(limits) except *:
+    cdef Limits bounds
+    bounds.topics, bounds.mappings, bounds.block_bytes = limits.topics, limits.mappings, limits.block_bytes
+    bounds.topic_bytes_min, bounds.mapping_bytes_min = limits.topic_bytes_min, limits.mapping_bytes_min
+    return bounds
+
+
+def needs_more(const unsigned char[::1] data, bint mappings, limits):
+    cdef Cursor cursor = cursor_of(data)
+    cdef Limits bounds = limits_of(limits)
+    return skip_all(&cursor, mappings, &bounds) == UNFINISHED
+
+
+cdef int32_t take_int(Cursor *line) except? -1:
+    """A number up to the next blank or the end, as Integer.parseInt reads one in ASCII. ValueError."""
+    cdef bint is_negative = take(line, c'-')
+    cdef int64_t number = 0
+    cdef const uint8_t *first
+    if not is_negative:
+        take(line, c'+')
+    first = line.at
+    while left(line) and c'0' <= line.at[0] <= c'9' and number <= INT32_MAX:
+        number = number * 10 + (line.at[0] - c'0')
+        line.at += 1
+    if line.at == first or number > <int64_t>INT32_MAX + is_negative or (left(line) and line.at[0] != c' '):
+        raise ValueError("a topic line has no number where one belongs")
+    return <int32_t>(-number if is_negative else number)
+
+
+cdef int read_line(Cursor *line, Topic *topic) except -1:
+    """A topic's name, read and write queues, permission, filter type; attributes are not needed. ValueError."""
+    cdef const uint8_t *space = <const uint8_t *>memchr(line.at, c' ', left(line)) if left(line) else NULL
+    if space == NULL:
+        raise ValueError("a topic line has fewer than five parts")
+    topic.key.start, topic.key.length = line.at, <size_t>(space - line.at)
+    topic.name = topic.key
+    topic.numbers[SYS_FLAG] = 0
+    line.at = space
+    for place in range(NUMBERS):
+        if not take(line, c' ') or left(line) == 0:
+            raise ValueError("a topic line has fewer than five parts")
+        topic.numbers[place] = take_int(line)
+    if not take_bytes(line, " SINGLE_TAG", 11) and not take_bytes(line, " MULTI_TAG", 10):
+        raise ValueError("a topic line has no filter type")
+    if left(line) and line.at[0] != c' ':
+        raise ValueError("a topic line has no filter type")
+    return 0
+
+
+cdef bytes bytes_of(const Cursor *block):
+    return block.at[:left(block)] if left(block) else b""
+
+
+cdef inline int need(Walk walk) except -1:
+    if walk != TAKEN:
+        raise ValueError("End of compressed data has reached")
+    return 0
+
+
+cdef int64_t take_count(Cursor *cursor, int64_t most) except? -1:
+    """How many blocks follow. Java's loops take a negative count too."""
+    cdef int64_t count = 0
+    need(take_number(cursor, &count))
+    need(TAKEN if count <= most else REFUSED)
+    return count
+
+
+def read_blocks(const unsigned char[::1] data, bint mappings, limits, queue_data, KnownTopics known=None):
+    cdef Cursor cursor = cursor_of(data), block = cursor
+    cdef Limits bounds = limits_of(limits)
+    cdef int64_t count
+    cdef _Topics topics = _Topics(queue_data, known)
+    cdef Topic topic
+    cdef list infos = []
+    need(take_block(&cursor, 0, bounds.block_bytes, &block))
+    version = bytes_of(&block)
+    count = take_count(&cursor, bounds.topics)
+    while count > 0:
+        count -= 1
+        need(take_block(&cursor, bounds.topic_bytes_min, bounds.block_bytes, &block))
+        read_line(&block, &topic)
+        if not topics.add(&topic, "replace"):
+            return None
+    need(take_block(&cursor, 0, bounds.block_bytes, &block))
+    filters = bytes_of(&block)
+    count = take_count(&cursor, bounds.mappings) if mappings else 0
+    while count > 0:
+        count -= 1
+        need(take_block(&cursor, bounds.mapping_bytes_min, bounds.block_bytes, &block))
+        infos.append(bytes_of(&block))
+    return version, topics.queues, topics.unchanged, filters, infos

@@ -1,0 +1,56 @@
+"""What compiled callers may use of requests.pyx."""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport int32_t, uint32_t, uint8_t
+
+from rocketns._fast.codec.compact_json cimport Text
+
+# A request: with its code, flag and opaque a reactor may refuse it. All else is set where it is a lookup that a reactor can
+# answer: flag 0, a topic in ASCII, no zone. standard says which dialect of the body. language_code is LanguageCode's, or
+# NO_LANGUAGE.
+# is_signed: one of the ext fields is a Signature that is not empty. Only then the fields below it are set. ext is all ext
+# fields as they were sent: the JSON object with its brackets, or the pairs of a binary header. Its length is
+# ext_around_topic and the topic's.
+cdef struct RouteRequest:
+    int32_t code
+    int32_t flag
+    bint is_lookup
+    Text topic
+    Text opaque_digits
+    int language_code
+    int32_t opaque
+    int32_t version
+    bint standard
+    bint wants_announced  # addresses, whatever view the sender is in
+    bint is_signed
+    Text signature
+    const uint8_t *ext
+    size_t ext_around_topic
+    bint is_binary
+    bint has_body
+
+cdef enum:
+    LAYOUT_BYTES_MAX = 400
+    NO_LANGUAGE = -1
+    UNANSWERED = 3  # of a flag: the bits of a response and of a oneway request
+
+# The bytes of a recognised JSON header around its signature, its topic and its opaque. A client's next header mostly has
+# the same. A signature belongs to one topic. It comes before the topic: clients sort the fields, or have Java's HashMap.
+cdef struct Layout:
+    uint32_t before_topic
+    uint32_t before_opaque
+    uint32_t behind
+    int32_t version
+    int language_code
+    bint standard
+    bint wants_announced
+    uint32_t signature_length  # 0: the header is not signed
+    uint32_t before_signature  # of the bytes before_topic
+    uint32_t before_ext
+    uint32_t ext_around_topic
+    uint8_t data[LAYOUT_BYTES_MAX]
+
+cdef bint read_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil
+cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil
+cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *request, Layout *layout) noexcept nogil
+cdef bint follows_layout(const uint8_t *frame, size_t size, const Layout *layout, RouteRequest *request) noexcept nogil

@@ -1,0 +1,329 @@
+"""Requests in both header forms, and GET_ROUTEINFO_BY_TOPIC as clients send it; everything else is for control.
+
+The compiled twin of ``rocketns.protocol.command.decode``, and of ``headers.decode_header`` for this one request;
+tests/fast/test_lookup.py holds them together. What is read here is well formed there, with the same numbers. Fields that
+do not touch the answer may be there in any number.
+"""
+
+from libc.stdint cimport INT32_MAX
+from libc.string cimport memcpy, strlen
+
+from rocketns._fast.codec.compact_json cimport (
+    MEMBER, NO_MORE, Cursor, Member, is_text, left, next_member, scan_int, skip_printable, skip_value, take, take_bytes
+)
+from rocketns._fast.codec.wire cimport (
+    CODE_AT, FIELDS_LENGTH_AT, FIXED_BYTES, FLAG_AT, HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, LANGUAGE_AT,
+    OPAQUE_AT, REMARK_LENGTH_AT, SERIALIZE_TYPE_SHIFT, VERSION_AT, read_int16, read_uint32, take_pair
+)
+
+cdef enum:
+    SERIALIZE_JSON = 0
+    SERIALIZE_ROCKETMQ = 1
+    GET_ROUTEINFO_BY_TOPIC = 105
+    V4_9_4 = 401
+    TOPIC_BYTES_MAX = 1024
+    HEADER_VALUES_MAX = 65_536  # values are counted in control; in a header of fewer bytes there are not more
+    LANGUAGES = 14
+
+cdef const char *language_names[LANGUAGES]
+language_names[:] = [
+    "JAVA", "CPP", "DOTNET", "PYTHON", "DELPHI", "ERLANG", "RUBY", "OTHER", "HTTP", "GO", "PHP", "OMS", "RUST", "NODE_JS",
+]
+
+# Members of a JSON header, as bits.
+cdef enum:
+    CODE = 1
+    FLAG = 2
+    OPAQUE = 4
+    VERSION = 8
+    LANGUAGE = 16
+    EXT_FIELDS = 32
+    SERIALIZE_TYPE = 64
+    REMARK = 128
+    OF_REQUEST = CODE | OPAQUE
+    OF_LOOKUP = CODE | OPAQUE | VERSION | EXT_FIELDS
+
+# Ext fields, as bits.
+cdef enum:
+    TOPIC = 1
+    ACCEPT_STANDARD_JSON_ONLY = 2
+    ZONE = 4
+    ANNOUNCED = 8
+
+
+cdef inline bint is_printable(const Text *text) noexcept nogil:
+    """Whether the text is the same in JSON: printable ASCII without quote and backslash."""
+    cdef Cursor cursor
+    cursor.at, cursor.end = text.start, text.start + text.length
+    skip_printable(&cursor)
+    return cursor.at == cursor.end
+
+
+cdef inline bint scan_printable(Cursor *cursor, Text *text) noexcept nogil:
+    if not take(cursor, c'"'):
+        return False
+    text.start = cursor.at
+    skip_printable(cursor)
+    text.length = <size_t>(cursor.at - text.start)
+    return take(cursor, c'"')
+
+
+cdef inline int member_of(const Text *key) noexcept nogil:
+    """The member of this name; 0 for any other."""
+    if key.length == 4:
+        return CODE if is_text(key, "code", 4) else FLAG if is_text(key, "flag", 4) else 0
+    if key.length == 6:
+        return OPAQUE if is_text(key, "opaque", 6) else REMARK if is_text(key, "remark", 6) else 0
+    if key.length == 7:
+        return VERSION if is_text(key, "version", 7) else 0
+    if key.length == 8:
+        return LANGUAGE if is_text(key, "language", 8) else 0
+    if key.length == 9:
+        return EXT_FIELDS if is_text(key, "extFields", 9) else 0
+    return SERIALIZE_TYPE if is_text(key, "serializeTypeCurrentRPC", 23) else 0
+
+
+cdef inline int ext_field(const Text *key) noexcept nogil:
+    if is_text(key, "topic", 5):
+        return TOPIC
+    if is_text(key, "acceptStandardJsonOnly", 22):
+        return ACCEPT_STANDARD_JSON_ONLY
+    if is_text(key, "__ZONE_MODE", 11) or is_text(key, "__ZONE_NAME", 11):
+        return ZONE
+    return ANNOUNCED if is_text(key, "announcedAddresses", 18) else 0
+
+
+cdef bint take_ext(RouteRequest *request, const Text *key, const Text *value, int *seen) noexcept nogil:
+    """One ext field; False where a lookup with it needs the reference."""
+    cdef int field = ext_field(key)
+    if field == 0:
+        if is_text(key, "Signature", 9) and value.length:
+            request.is_signed, request.signature = True, value[0]
+        return True
+    if seen[0] & field or field == ZONE:
+        return False
+    seen[0] |= field
+    if field == TOPIC:
+        request.topic = value[0]
+        return 0 < value.length <= TOPIC_BYTES_MAX and is_printable(value)
+    if field == ANNOUNCED:
+        request.wants_announced = is_text(value, "true", 4)
+        return request.wants_announced or is_text(value, "false", 5)
+    if is_text(value, "true", 4):
+        request.standard = True
+    return request.standard or is_text(value, "false", 5)
+
+
+cdef bint scan_ext_fields(Cursor *cursor, RouteRequest *request) noexcept nogil:
+    cdef Text key, value
+    cdef bint first = True
+    cdef int seen = 0
+    cdef Member more
+    if not take(cursor, c'{'):
+        return False
+    while True:
+        more = next_member(cursor, &first, &key)
+        if more != MEMBER:
+            request.is_lookup &= seen & TOPIC != 0
+            return more == NO_MORE
+        if not is_printable(&key) or not scan_printable(cursor, &value):
+            return False
+        request.is_lookup &= take_ext(request, &key, &value, &seen)
+
+
+cdef int language_code(const Text *text) noexcept nogil:
+    """LanguageCode of a name."""
+    cdef int code
+    for code in range(LANGUAGES):
+        if is_text(text, language_names[code], strlen(language_names[code])):
+            return code
+    return NO_LANGUAGE
+
+
+cdef bint scan_language(Cursor *cursor, RouteRequest *request) noexcept nogil:
+    cdef Text name
+    if not scan_printable(cursor, &name):
+        return False
+    request.language_code = language_code(&name)
+    return True
+
+
+cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcept nogil:
+    cdef Text ignored
+    if member == CODE:
+        return scan_int(cursor, &request.code)
+    if member == FLAG:
+        return scan_int(cursor, &request.flag)
+    if member == OPAQUE:
+        request.opaque_digits.start = cursor.at
+        if not scan_int(cursor, &request.opaque):
+            return False
+        request.opaque_digits.length = <size_t>(cursor.at - request.opaque_digits.start)
+        return True
+    if member == VERSION:
+        return scan_int(cursor, &request.version)
+    if member == LANGUAGE:
+        return scan_language(cursor, request)
+    if member == EXT_FIELDS:
+        request.ext = cursor.at
+        if not scan_ext_fields(cursor, request):
+            return False
+        request.ext_around_topic = <size_t>(cursor.at - request.ext) - request.topic.length
+        return True
+    if member == SERIALIZE_TYPE:
+        return scan_printable(cursor, &ignored)
+    return member == REMARK and skip_value(cursor, 0)
+
+
+cdef bint read_json(Cursor *cursor, RouteRequest *request) noexcept nogil:
+    cdef Text key
+    cdef bint first = True
+    cdef int seen = 0, member
+    cdef Member more
+    if not take(cursor, c'{'):
+        return False
+    while True:
+        more = next_member(cursor, &first, &key)
+        if more != MEMBER:
+            take(cursor, c'\n')  # the C++ client's writer ends with it
+            request.is_lookup &= seen & OF_LOOKUP == OF_LOOKUP
+            return more == NO_MORE and left(cursor) == 0 and seen & OF_REQUEST == OF_REQUEST
+        member = member_of(&key)
+        if seen & member or not scan_member(cursor, request, member):
+            return False
+        seen |= member
+
+
+cdef bint read_binary(Cursor *cursor, RouteRequest *request) noexcept nogil:
+    """Takes a header without remark whose fields end with it. Control decodes everything else."""
+    cdef const uint8_t *head = cursor.at
+    cdef Text key, value
+    cdef int seen = 0
+    if left(cursor) < FIXED_BYTES or read_uint32(head + REMARK_LENGTH_AT) != 0:
+        return False
+    request.code, request.flag = read_int16(head + CODE_AT), <int32_t>read_uint32(head + FLAG_AT)
+    request.language_code = head[LANGUAGE_AT]
+    request.version = read_int16(head + VERSION_AT)
+    request.opaque = <int32_t>read_uint32(head + OPAQUE_AT)
+    cursor.at += FIXED_BYTES
+    if read_uint32(head + FIELDS_LENGTH_AT) != left(cursor):
+        return False
+    request.ext = cursor.at
+    while left(cursor):
+        if not take_pair(cursor, INT32_MAX, &key, &value):
+            return False
+        request.is_lookup &= take_ext(request, &key, &value, &seen)
+    request.ext_around_topic = <size_t>(cursor.end - request.ext) - request.topic.length
+    request.is_lookup &= seen & TOPIC != 0
+    return True
+
+
+cdef bint read_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil:
+    """Whether a whole frame, as `wire.frame_size` found it, is a request that needs no reference."""
+    cdef Cursor cursor
+    cdef uint32_t word = read_uint32(frame + HEADER_WORD_AT)
+    cdef size_t header_length = word & HEADER_LENGTH_MASK
+    cdef bint is_read
+    if header_length > size - HEAD_BYTES or header_length > HEADER_VALUES_MAX:
+        return False
+    cursor.at = frame + HEAD_BYTES
+    cursor.end = cursor.at + header_length
+    request.flag = 0
+    request.is_lookup = True  # until something says otherwise
+    request.topic.length = request.opaque_digits.length = 0
+    request.language_code = NO_LANGUAGE
+    request.standard = request.is_signed = request.wants_announced = False
+    request.is_binary = word >> SERIALIZE_TYPE_SHIFT == SERIALIZE_ROCKETMQ
+    request.has_body = header_length != size - HEAD_BYTES
+    if request.is_binary:
+        is_read = read_binary(&cursor, request)
+    else:
+        is_read = word >> SERIALIZE_TYPE_SHIFT == SERIALIZE_JSON and read_json(&cursor, request)
+    request.is_lookup &= request.code == GET_ROUTEINFO_BY_TOPIC and request.flag == 0
+    request.standard = request.standard or request.version >= V4_9_4
+    return is_read
+
+
+cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil:
+    """Whether it is a lookup that needs no reference."""
+    return read_request(frame, size, request) and request.is_lookup
+
+
+cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *request, Layout *layout) noexcept nogil:
+    """From a recognised request; False where it is none: a binary one, an opaque before the topic, too long."""
+    cdef const uint8_t *header = frame + HEAD_BYTES
+    cdef const uint8_t *end = header + (read_uint32(frame + HEADER_WORD_AT) & HEADER_LENGTH_MASK)
+    cdef const uint8_t *behind_topic = request.topic.start + request.topic.length
+    cdef const uint8_t *behind_opaque = request.opaque_digits.start + request.opaque_digits.length
+    cdef size_t signed = request.signature.length if request.is_signed else 0
+    if request.opaque_digits.length == 0 or request.opaque_digits.start < behind_topic:
+        return False
+    if signed and request.signature.start > request.topic.start:
+        return False
+    if <size_t>(end - header) - request.topic.length - request.opaque_digits.length - signed > LAYOUT_BYTES_MAX:
+        return False
+    layout.signature_length = <uint32_t>signed
+    layout.before_signature = <uint32_t>(request.signature.start - header) if signed else 0
+    layout.before_ext = <uint32_t>(request.ext - header)
+    layout.ext_around_topic = <uint32_t>request.ext_around_topic
+    layout.before_topic = <uint32_t>(<size_t>(request.topic.start - header) - signed)
+    layout.before_opaque = <uint32_t>(request.opaque_digits.start - behind_topic)
+    layout.behind = <uint32_t>(end - behind_opaque)
+    layout.version, layout.standard, layout.language_code = request.version, request.standard, request.language_code
+    layout.wants_announced = request.wants_announced
+    memcpy(layout.data, header, layout.before_signature)
+    memcpy(layout.data + layout.before_signature, header + layout.before_signature + signed,
+           layout.before_topic - layout.before_signature)
+    memcpy(layout.data + layout.before_topic, behind_topic, layout.before_opaque)
+    memcpy(layout.data + layout.before_topic + layout.before_opaque, behind_opaque, layout.behind)
+    return True
+
+
+cdef bint take_signed(
+    Cursor *cursor, const uint8_t *frame, size_t size, const Layout *layout, RouteRequest *request
+) noexcept nogil:
+    """The bytes before the topic, with another signature of the same length."""
+    if left(cursor) < layout.before_topic + layout.signature_length:
+        return False
+    if not take_bytes(cursor, <const char *>layout.data, layout.before_signature):
+        return False
+    request.signature.start, request.signature.length = cursor.at, layout.signature_length
+    cursor.at += layout.signature_length
+    request.is_signed, request.is_binary = True, False
+    request.has_body = read_uint32(frame + HEADER_WORD_AT) != size - HEAD_BYTES
+    request.ext, request.ext_around_topic = frame + HEAD_BYTES + layout.before_ext, layout.ext_around_topic
+    return is_printable(&request.signature) and take_bytes(
+        cursor, <const char *>layout.data + layout.before_signature, layout.before_topic - layout.before_signature
+    )
+
+
+cdef bint follows_layout(
+    const uint8_t *frame, size_t size, const Layout *layout, RouteRequest *request
+) noexcept nogil:
+    """Whether a frame is a lookup like the one that the layout was learnt from."""
+    cdef Cursor cursor
+    cdef uint32_t word = read_uint32(frame + HEADER_WORD_AT)
+    cdef const uint8_t *expected = layout.data
+    if layout.before_topic == 0 or word > size - HEAD_BYTES:  # nothing learnt; not JSON, whose type is 0, or too long
+        return False
+    cursor.at = frame + HEAD_BYTES
+    cursor.end = cursor.at + word
+    request.is_signed, request.flag = False, 0
+    if layout.signature_length:
+        if not take_signed(&cursor, frame, size, layout, request):
+            return False
+    elif not take_bytes(&cursor, <const char *>expected, layout.before_topic):
+        return False
+    request.topic.start = cursor.at
+    skip_printable(&cursor)
+    request.topic.length = <size_t>(cursor.at - request.topic.start)
+    expected += layout.before_topic
+    if not 0 < request.topic.length <= TOPIC_BYTES_MAX or not take_bytes(&cursor, <const char *>expected,
+                                                                         layout.before_opaque):
+        return False
+    expected += layout.before_opaque
+    if not scan_int(&cursor, &request.opaque) or left(&cursor) != layout.behind:
+        return False
+    request.version, request.standard, request.language_code = layout.version, layout.standard, layout.language_code
+    request.wants_announced = layout.wants_announced
+    return take_bytes(&cursor, <const char *>expected, layout.behind)

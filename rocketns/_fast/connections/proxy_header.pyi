@@ -1,4 +1,0 @@
-"""What Python callers see of proxy_header.pyx."""
-
-def parse(data: bytes) -> tuple[int, str | None] | None:
-    """The header's size and the address that it announces. None while bytes are missing, ValueError for a wrong one."""

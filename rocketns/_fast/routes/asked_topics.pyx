@@ -1,0 +1,175 @@
+"""The tables of `Counts` and `Missing`: noting lookups, and reading what was noted."""
+
+from libc.stddef cimport size_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset, strdup
+
+from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
+
+cdef enum:
+    TABLE_MIN = 1024
+
+
+cdef bint make_counts(Counts *counts, uint32_t keys_max, bint by_client) noexcept nogil:
+    """Control only. An empty table; False where there is no memory."""
+    counts.used = 0
+    counts.rest_lookups = counts.rest_misses = 0
+    counts.keys_max, counts.by_client = keys_max, by_client
+    counts.mask = TABLE_MIN - 1
+    counts.table = <Count *>calloc(TABLE_MIN, sizeof(Count))
+    return counts.table != NULL
+
+
+cdef void free_counts(Counts *counts) noexcept nogil:
+    """Control only, on counts that no reactor has."""
+    cdef uint32_t place
+    if counts.table == NULL:
+        return
+    for place in range(counts.mask + 1):
+        free(counts.table[place].topic)
+        free(counts.table[place].client)
+    free(counts.table)
+    counts.table = NULL
+
+
+cdef Count *free_place(Counts *counts, uint64_t hash) noexcept nogil:
+    """Reactor thread only, with its mutex."""
+    cdef uint32_t place = hash & counts.mask
+    while counts.table[place].topic != NULL:
+        place = (place + 1) & counts.mask
+    return &counts.table[place]
+
+
+cdef bint grow(Counts *counts) noexcept nogil:
+    """Reactor thread only, with its mutex. Twice the size; False where there is no memory."""
+    cdef Count *old = counts.table
+    cdef uint32_t old_mask = counts.mask, place
+    cdef Count *table = <Count *>calloc(<size_t>old_mask * 2 + 2, sizeof(Count))
+    if table == NULL:
+        return False
+    counts.table, counts.mask = table, old_mask * 2 + 1
+    for place in range(old_mask + 1):
+        if old[place].topic != NULL:
+            free_place(counts, old[place].hash)[0] = old[place]
+    free(old)
+    return True
+
+
+cdef Count *new_count(
+    Counts *counts, uint64_t hash, const RouteRequest *request, const char *client
+) noexcept nogil:
+    """Reactor thread only, with its mutex. A place for a new key; NULL where there is none."""
+    cdef Count *count
+    cdef uint8_t *topic
+    cdef char *kept = NULL
+    if counts.used >= counts.keys_max or (counts.used * 2 > counts.mask and not grow(counts)):
+        return NULL
+    topic = <uint8_t *>malloc(request.topic.length)
+    if counts.by_client and client != NULL:
+        kept = strdup(client)
+    if topic == NULL or (counts.by_client and kept == NULL):
+        free(topic)
+        free(kept)
+        return NULL
+    memcpy(topic, request.topic.start, request.topic.length)
+    counts.used += 1
+    count = free_place(counts, hash)
+    count.hash, count.topic, count.topic_length = hash, topic, <uint16_t>request.topic.length
+    count.version, count.language_code, count.client = request.version, <int16_t>request.language_code, kept
+    return count
+
+
+cdef int add_rows(list rows, const Counts *counts) except -1:
+    """Control only, on counts that no reactor has."""
+    cdef const Count *count
+    for place in range(counts.mask + 1):
+        count = &counts.table[place]
+        if count.topic != NULL:
+            topic = count.topic[:count.topic_length].decode("ascii")
+            client = None if count.client == NULL else count.client.decode("ascii", "replace")
+            rows.append((topic, client, count.language_code, count.version, count.lookups, count.misses))
+    return 0
+
+
+cdef int take_counts(
+    list rows, Counts *counts, pthread_mutex_t *mutex, int64_t *lookups, int64_t *misses
+) except -1:
+    """Control only. Tables are made and freed outside the mutex, which the reactor holds for each lookup."""
+    cdef Counts old, new
+    if not make_counts(&new, counts.keys_max, counts.by_client):
+        raise MemoryError
+    pthread_mutex_lock(mutex)
+    old = counts[0]
+    counts[0] = new
+    pthread_mutex_unlock(mutex)
+    add_rows(rows, &old)
+    lookups[0] += old.rest_lookups
+    misses[0] += old.rest_misses
+    free_counts(&old)
+    return 0
+
+
+cdef uint32_t find_place(Missing *missing, uint64_t hash, uint16_t host) noexcept nogil:
+    """Reactor thread only, with its mutex. The topic's place, or the one it takes; SETS * WAYS where it gets none."""
+    cdef uint32_t first = <uint32_t>((hash >> 32) % SETS) * WAYS, place  # the lowest bit is always set
+    cdef uint32_t free = SETS * WAYS
+    for place in range(first, first + WAYS):
+        if missing.hashes[place] == hash:
+            return place
+        if missing.hashes[place] == 0:
+            free = place
+    if free < SETS * WAYS:
+        missing.used += 1
+        return free
+    missing.chance = missing.chance * <uint64_t>6364136223846793005 + hash
+    place = first + <uint32_t>((missing.chance >> 33) % WAYS)
+    if missing.of_host[missing.rows[place].host] < missing.of_host[host]:
+        return SETS * WAYS
+    missing.of_host[missing.rows[place].host] -= 1
+    return place
+
+
+cdef void note_missed(
+    Missing *missing, const RouteRequest *request, uint64_t hash, const Peer *peer, uint16_t host, uint64_t connection
+) noexcept nogil:
+    """Reactor thread only, with its mutex. ``hash`` is the keyed one of the topic, ``host`` the number of the peer's host.
+
+    Only a peer with many names spends more than a look at eight hashes.
+    """
+    cdef uint32_t place
+    cdef Missed *row
+    hash |= 1
+    if request.topic.length > TOPIC_BYTES_MAX:
+        return
+    place = find_place(missing, hash, host)
+    if place == SETS * WAYS:
+        return
+    row = &missing.rows[place]
+    if missing.hashes[place] != hash:
+        missing.hashes[place] = hash
+        missing.of_host[host] += 1
+        row.lookups, row.host, row.topic_length = 0, host, <uint8_t>request.topic.length
+        memcpy(row.topic, request.topic.start, request.topic.length)
+    row.lookups += 1
+    row.connection, row.peer = connection, peer[0]
+
+
+cdef int take_missed(list rows, Missing *missing, pthread_mutex_t *mutex) except -1:
+    """Control only. Empty the table. Rows are made of a copy, outside the mutex."""
+    cdef Missing taken
+    cdef const Missed *row
+    pthread_mutex_lock(mutex)
+    taken.used = missing.used
+    if taken.used:
+        taken = missing[0]
+        memset(missing, 0, sizeof(Missing))
+    pthread_mutex_unlock(mutex)
+    if taken.used == 0:
+        return 0
+    for place in range(SETS * WAYS):
+        row = &taken.rows[place]
+        if taken.hashes[place]:
+            topic = row.topic[:row.topic_length].decode("ascii")
+            peer = row.peer.address[:sizeof(row.peer.address)] if row.peer.is_known else None
+            rows.append((topic, row.lookups, row.connection, peer, row.host))
+    return 0
