@@ -85,7 +85,7 @@ def test_windows_are_those_of_the_truth_within_their_uncertainty(story: Story, a
 @pytest.mark.parametrize("kind", ["java", "watched"])
 def test_nothing_that_was_only_watched_is_called_an_expiry_or_a_graceful_end(audits: Audits, kind: str) -> None:
     audit = audits[kind]
-    causes = {row["cause"] for name in ("key_windows", "incidents") for row in audit.rows(name)}
+    causes = {row["cause"] for name in ("key_windows", "divergences") for row in audit.rows(name)}
     ends = {row["end_cause"] for name in ("broker_intervals", "topic_intervals") for row in audit.rows(name)}
     assert not (causes | ends) & {"expired", "unregister", "channel_close"}, (causes, ends)
     assert not {row["kind"] for row in departures(audit)} & {"graceful", "silent"}

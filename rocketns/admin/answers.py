@@ -109,7 +109,9 @@ async def watched(request: web.Request, handler: Handler) -> web.StreamResponse:
     except Busy as error:
         return web.Response(status=503, text=f"{error}\n", headers={"Retry-After": "5"})
     except web.HTTPException as error:
-        return _as_answer(error)
+        # Without the exception, whose traceback would keep the connection until a garbage collection.
+        error.__traceback__ = None
+        return web.Response(status=error.status, reason=error.reason, body=error.body, headers=error.headers)
     except asyncio.CancelledError:
         raise
     except ConnectionError as error:  # the peer has gone, so nobody gets this answer
@@ -131,12 +133,6 @@ def _check_change(request: web.Request) -> None:
     may_read = request.method in READS or request.match_info.http_exception is not None
     if not may_read and CHANGE_HEADER not in request.headers:
         raise web.HTTPForbidden(text=f"a request that changes something needs the header {CHANGE_HEADER}: yes\n")
-
-
-def _as_answer(error: web.HTTPException) -> web.Response:
-    """The same answer without the exception, whose traceback would keep the connection until a garbage collection."""
-    error.__traceback__ = None
-    return web.Response(status=error.status, reason=error.reason, body=error.body, headers=error.headers)
 
 
 async def add_headers(_: web.Request, response: web.StreamResponse) -> None:

@@ -11,7 +11,7 @@ only after a change, and at most one part in fifty of the time.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, fields
 from itertools import accumulate, islice
 from typing import Annotated, Any
@@ -22,7 +22,6 @@ from rocketns.languages import N_
 from rocketns.processor.context import Now
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE, ResponseCode, request_name
 from rocketns.routeinfo import events as e
-from rocketns.routeinfo.tables import BrokerAddrInfo
 from rocketns.server.facts import Facts
 
 # An event has nine names at most: with four bytes a character the ring takes 12 MB, and the beats take 11 MB.
@@ -121,14 +120,10 @@ class RecentChange:
 class Recent:
     """`watch` is for control, everything else for the management port."""
 
-    def __init__(self, live: Collection[BrokerAddrInfo]) -> None:
-        """``live``: the brokers of the routes; any thread may ask for its length, control for more."""
-        self._live = live
+    def __init__(self) -> None:
         self.events: deque[RecentChange] = deque(maxlen=EVENTS_MAX)
         self.beats: deque[tuple[str, str, int]] = deque(maxlen=BEATS_MAX)
         self.wants_beats = False
-        self.since: dict[tuple[str, str], int] = {}
-        self.heartbeats = 0
         self.last = 0  # the number of the last change
         self._paused: RecentChange | None = None  # the last stall in the ring
         self._pauses_began_ms = 0
@@ -138,32 +133,18 @@ class Recent:
         for event in events:
             self._note(event, now.epoch_ms)
 
-    def _beat(self, event: e.BrokerRegistered | e.BrokerHeartbeat, at: int) -> None:
-        self.heartbeats += 1
-        if self.wants_beats:
-            self.beats.append((_cut(event.cluster), _cut(event.addr), at))
-        if event.gap_ms is None:
-            self._began(event, at)
-        if event.gap_ms is None or event.doubt is not None:
-            is_new = isinstance(event, e.BrokerRegistered) and event.doubt is None
-            member = getattr(event, "broker_name", None), getattr(event, "broker_id", None)
-            self._add(at, "reg" if is_new else "back", **_member(event.cluster, *member, event.addr))
-
-    def _began(self, event: e.BrokerRegistered | e.BrokerHeartbeat, at: int) -> None:
-        if len(self.since) > 2 * len(self._live) + 64:
-            self.since = {key: since for key, since in self.since.items() if key in self._live}
-        self.since[event.cluster, event.addr] = at
-
     def _note(self, event: e.Event, at: int) -> None:
         if isinstance(event, e.BrokerRegistered | e.BrokerHeartbeat):
-            self._beat(event, at)
+            if self.wants_beats:
+                self.beats.append((_cut(event.cluster), _cut(event.addr), at))
+            if event.gap_ms is None or event.doubt is not None:
+                is_new = isinstance(event, e.BrokerRegistered) and event.doubt is None
+                self._add(at, "reg" if is_new else "back", **_shared(event))
         elif isinstance(event, e.Stalled):
             self._note_pause(event.ms, at)
-        elif isinstance(event, e.BrokerDown) and event.live:
-            self.since.pop((event.cluster, event.addr), None)
-        if type(event) in NOTED:
-            name, columns = NOTED[type(event)](event)
-            self._add(at, name, **columns)
+        elif type(event) in NOTED:
+            name, columns = NOTED[type(event)]
+            self._add(at, name, **_shared(event) | columns(event))
 
     def _note_pause(self, ms: int, at: int) -> None:
         before = self._paused
@@ -193,8 +174,12 @@ def _cut(text: str) -> str:
     return text[:NAME_CHARACTERS_MAX]
 
 
-def _member(cluster: str | None, broker: str | None, broker_id: int | None, address: str) -> dict[str, Any]:
-    return {"cluster": cluster, "broker": broker, "id": broker_id, "address": address}
+# What several kinds of events have, and its column.
+SHARED = {"cluster": "cluster", "broker_name": "broker", "broker_id": "id", "addr": "address", "cause": "cause"}
+
+
+def _shared(event: e.Event) -> dict[str, Any]:
+    return {column: getattr(event, name) for name, column in SHARED.items() if hasattr(event, name)}
 
 
 def _of_request(event: e.AdminRequested | e.RequestRefused) -> dict[str, Any]:
@@ -202,27 +187,21 @@ def _of_request(event: e.AdminRequested | e.RequestRefused) -> dict[str, Any]:
     return {"amount": event.count, "names": (request_name(event.code), *([] if by is None else [by]))}
 
 
-Columns = tuple[str, dict[str, Any]]
-# What is noted of an event: its name, and columns. Events that are not here are said by others, or by lists of the API.
-NOTED: dict[type, Callable[[Any], Columns]] = {
-    e.BrokerDown: lambda v: ("down", _member(v.cluster, v.broker_name, v.broker_id, v.addr)
-                             | {"cause": v.cause, "amount": v.gap_ms}),
-    e.BrokerDoubted: lambda v: ("doubt", _member(v.cluster, v.broker_name, v.broker_id, v.addr)
-                                | {"cause": v.doubt.reason, "amount": v.gap_ms}),
-    e.BrokerConflict: lambda v: ("conflict", _member(v.cluster, v.broker_name, v.broker_id, v.addr)
-                                 | {"detail": v.holder_addr}),
-    e.BrokerRefused: lambda v: ("unregistered", _member(None, v.broker_name, v.broker_id, v.addr)),
-    e.TopicsPut: lambda v: ("tput", {"broker": v.broker_name, "cause": v.cause, "amount": len(v.changes),
-                                     "names": (one.topic for one in v.changes)}),
-    e.TopicsDeleted: lambda v: ("tdel", {"broker": v.broker_name, "cause": v.cause, "amount": len(v.topics),
-                                         "names": v.topics}),
-    e.MappingsPut: lambda v: ("map", {"broker": v.broker_name, "amount": len(v.mappings),
-                                      "names": (topic for topic, _ in v.mappings)}),
-    e.KvChanged: lambda v: ("kv", {"detail": v.value, "names": (v.namespace, v.key)}),
-    e.ConfigChanged: lambda v: ("config", {"detail": None if is_secret(v.key) else v.value, "names": (v.key,)}),
-    e.AdminRequested: lambda v: ("admin", _of_request(v) | {
+# What is noted of an event: its name, and more columns. Events that are not here are said by others, or by lists of
+# the API.
+NOTED: dict[type, tuple[str, Callable[[Any], dict[str, Any]]]] = {
+    e.BrokerDown: ("down", lambda v: {"amount": v.gap_ms}),
+    e.BrokerDoubted: ("doubt", lambda v: {"cause": v.doubt.reason, "amount": v.gap_ms}),
+    e.BrokerConflict: ("conflict", lambda v: {"detail": v.holder_addr}),
+    e.BrokerRefused: ("unregistered", lambda _: {}),
+    e.TopicsPut: ("tput", lambda v: {"amount": len(v.changes), "names": (one.topic for one in v.changes)}),
+    e.TopicsDeleted: ("tdel", lambda v: {"amount": len(v.topics), "names": v.topics}),
+    e.MappingsPut: ("map", lambda v: {"amount": len(v.mappings), "names": (topic for topic, _ in v.mappings)}),
+    e.KvChanged: ("kv", lambda v: {"detail": v.value, "names": (v.namespace, v.key)}),
+    e.ConfigChanged: ("config", lambda v: {"detail": None if is_secret(v.key) else v.value, "names": (v.key,)}),
+    e.AdminRequested: ("admin", lambda v: _of_request(v) | {
         "address": v.address, "detail": None if v.result == ResponseCode.SUCCESS else str(v.result)}),
-    e.RequestRefused: lambda v: ("refused", _of_request(v) | {
+    e.RequestRefused: ("refused", lambda v: _of_request(v) | {
         "address": v.host, "cause": v.reason, "detail": None if v.is_enforced else "observed"}),
 }  # fmt: skip
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.exits import BadInput
-from rocketns.pipeline.contract.times import HOUR_US, exact_text
+from rocketns.pipeline.contract.terms import HOUR_US, BadInput, exact_text
 from rocketns.pipeline.report.text import strict
 from rocketns.pipeline.report.words.sources import known_to
 from rocketns.pipeline.saying import _

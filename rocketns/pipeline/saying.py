@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from rocketns.languages import language, texts, use
-from rocketns.languages.texts import ENGLISH, LANGUAGES
-
-OTHERS = tuple(name for name in LANGUAGES if name != ENGLISH)
 
 _ = texts("audit")
 
@@ -24,20 +21,7 @@ def speaking(name: str) -> Iterator[None]:
         use(before)
 
 
-class Said(str):
-    """A text for programs, in English, that can be said again in the language of the page."""
-
-    again: Callable[[], str]
-
-
-def said(say: Callable[[], str]) -> Said:
-    """What ``say`` says, called again for each language."""
-    with speaking(ENGLISH):
-        one = Said(say())
-    one.again = say
-    return one
-
-
-def shown(text: str) -> str:
-    """A text in the language of the page, if it was ``said``; otherwise as it is."""
-    return text.again() if isinstance(text, Said) else text
+def shown(said: tuple[str, Mapping[str, object]]) -> str:
+    """A message with its values, in the language of the page."""
+    message, values = said
+    return _(message) % values

@@ -19,7 +19,7 @@ from interop.harness.wire import Client
 from rocketns.admin import view
 from rocketns.admin.metrics import exposition
 from rocketns.admin.starting import make_admin
-from tests.admin.http import Answer, Http, Scraped
+from tests.admin.http import Http, HttpAnswer, Scraped
 from tests.support.inprocess import TimedServer
 
 
@@ -115,7 +115,7 @@ class Broker:
 Ask = Callable[..., Any]
 
 
-def get(managed: Managed, name: str, **parameters: object) -> Answer:
+def get(managed: Managed, name: str, **parameters: object) -> HttpAnswer:
     return managed.http.ask(f"/api/v1/{name}?{urlencode(parameters)}")
 
 

@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpAnswer:
     status: int
     headers: dict[str, str]
     body: bytes
@@ -26,12 +26,12 @@ class Http:
     def __init__(self, port: int) -> None:
         self.port = port
 
-    def ask(self, path: str, method: str = "GET", headers: dict[str, str] | None = None) -> Answer:
+    def ask(self, path: str, method: str = "GET", headers: dict[str, str] | None = None) -> HttpAnswer:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request(method, path, headers=headers or {})
             answer = connection.getresponse()
-            return Answer(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+            return HttpAnswer(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
         finally:
             connection.close()
 

@@ -28,7 +28,7 @@ def test_a_broker_has_its_version_its_times_and_its_connection(managed: Managed,
         peer = f"127.0.0.1:{broker.client.socket.getsockname()[1]}"
     assert row == {
         "cluster": "C1", "broker": "broker-a", "id": 0, "address": "10.0.0.1:10911", "role": "master", "zone": None,
-        "state": "live", "unconfirmed": None, "why": None, "since": began, "lastHeartbeat": began, "silentMs": 3000,
+        "state": "live", "unconfirmed": None, "why": None, "lastHeartbeat": began, "silentMs": 3000,
         "lateMs": 5_500, "timeoutMs": 10_000, "version": 401, "versionName": "4.9.4", "connection": peer,
         "haAddress": "10.0.0.1:10912", "view": None,
     }  # fmt: skip

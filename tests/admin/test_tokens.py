@@ -28,7 +28,7 @@ from rocketns.admin.tokens import (
 )
 from rocketns.errors import StartupError
 from tests.admin.conftest import Managed
-from tests.admin.http import Answer
+from tests.admin.http import HttpAnswer
 
 TOKENS = {one: f"token-of-{one}-0123456789" for one in ("probe", "scrape", "read", "drain")}
 CHANGE = {"X-Rocketns-Change": "yes"}
@@ -38,14 +38,14 @@ def bearer(token: str, scheme: str = "Bearer") -> dict[str, str]:
     return {"Authorization": f"{scheme} {token}"}
 
 
-class Guarded:
+class GuardedPort:
     """A server that asks for tokens. ``file`` has one of each class."""
 
     def __init__(self, managed: Managed, file: Path) -> None:
         self.managed = managed
         self.file = file
 
-    def ask(self, path: str, token: str | None = None, method: str = "GET", **headers: str) -> Answer:
+    def ask(self, path: str, token: str | None = None, method: str = "GET", **headers: str) -> HttpAnswer:
         return self.managed.http.ask(path, method, headers | ({} if token is None else bearer(token)))
 
     def status(self, path: str, token: str | None = None) -> int:
@@ -67,8 +67,8 @@ def tokens_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def guarded(start_managed: Callable[..., Managed], tokens_file: Path) -> Guarded:
-    return Guarded(start_managed({"rocketns.adminTokensFile": tokens_file}), tokens_file)
+def guarded(start_managed: Callable[..., Managed], tokens_file: Path) -> GuardedPort:
+    return GuardedPort(start_managed({"rocketns.adminTokensFile": tokens_file}), tokens_file)
 
 
 API = [*document()["paths"]]
@@ -78,13 +78,13 @@ WRONG = "another-token-0123456789"
 
 
 @pytest.mark.parametrize("path", NEEDED)
-def test_each_class_opens_its_own_paths_alone(guarded: Guarded, path: str) -> None:
+def test_each_class_opens_its_own_paths_alone(guarded: GuardedPort, path: str) -> None:
     found = {kind: guarded.status(path, token) for kind, token in TOKENS.items()}
     assert found == {kind: ALLOWED[path] if kind == NEEDED[path] else 403 for kind in TOKENS}
 
 
 @pytest.mark.parametrize("path", [*NEEDED, *API, "/api/v1/stream", "/nothing", "/%6Detrics", "/api/v1/nothing"])
-def test_without_a_token_there_is_nothing_but_the_question(guarded: Guarded, path: str) -> None:
+def test_without_a_token_there_is_nothing_but_the_question(guarded: GuardedPort, path: str) -> None:
     answer = guarded.ask(path)
     assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Bearer realm="rocketns"')
     assert answer.headers["connection"] == "close"
@@ -102,23 +102,23 @@ def test_without_a_token_there_is_nothing_but_the_question(guarded: Guarded, pat
         {"Cookie": f"token={TOKENS['probe']}"},
     ],
 )  # fmt: skip
-def test_what_is_no_bearer_token_opens_nothing(guarded: Guarded, fields: dict[str, str]) -> None:
+def test_what_is_no_bearer_token_opens_nothing(guarded: GuardedPort, fields: dict[str, str]) -> None:
     assert guarded.ask("/livez", **fields).status == 401
 
 
-def test_two_authorizations_open_nothing(guarded: Guarded) -> None:
+def test_two_authorizations_open_nothing(guarded: GuardedPort) -> None:
     field = f"Authorization: Bearer {TOKENS['probe']}\r\n"
     assert guarded.managed.http.raw(f"GET /livez HTTP/1.1\r\nHost: a\r\n{field * 2}\r\n".encode())[9:12] == b"401"
 
 
 @pytest.mark.parametrize("path", ["/%6Detrics", "/page/../metrics", "/livez#/metrics"])
-def test_another_spelling_of_a_path_is_not_found_with_any_token(guarded: Guarded, path: str) -> None:
+def test_another_spelling_of_a_path_is_not_found_with_any_token(guarded: GuardedPort, path: str) -> None:
     """What decides about the token and what finds the handler never read a path differently."""
     head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKENS['probe']}\r\n\r\n"
     assert guarded.managed.http.raw(head.encode())[9:12] == b"404"
 
 
-def test_a_drain_needs_the_token_and_the_header_that_no_web_page_sends(guarded: Guarded) -> None:
+def test_a_drain_needs_the_token_and_the_header_that_no_web_page_sends(guarded: GuardedPort) -> None:
     assert guarded.ask("/drainz", method="POST", **CHANGE).status == 401
     assert guarded.ask("/drainz", TOKENS["read"], "POST", **CHANGE).status == 403
     assert guarded.ask("/drainz", TOKENS["drain"], "POST").status == 403
@@ -129,7 +129,7 @@ def test_a_drain_needs_the_token_and_the_header_that_no_web_page_sends(guarded: 
 
 
 def test_who_is_refused_fills_no_log_and_no_token_is_in_it(
-    guarded: Guarded, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    guarded: GuardedPort, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [1000.0]
     monkeypatch.setattr(tokens.AdminGate, "now_s", lambda _: now[0])
@@ -143,7 +143,7 @@ def test_who_is_refused_fills_no_log_and_no_token_is_in_it(
     assert not any(token in caplog.text for token in (*TOKENS.values(), WRONG))
 
 
-def test_no_answer_shows_a_token_or_its_digest(guarded: Guarded) -> None:
+def test_no_answer_shows_a_token_or_its_digest(guarded: GuardedPort) -> None:
     """Nor does request 319, which names the file."""
     with guarded.managed.connect() as client:
         shown = [(client.request(codes.GET_NAMESRV_CONFIG).body or b"").decode()]
@@ -153,7 +153,7 @@ def test_no_answer_shows_a_token_or_its_digest(guarded: Guarded) -> None:
     assert not any(token in text for token in TOKENS.values() for text in shown)
 
 
-def test_a_class_that_is_open_to_anyone_needs_no_token(guarded: Guarded) -> None:
+def test_a_class_that_is_open_to_anyone_needs_no_token(guarded: GuardedPort) -> None:
     """Such as the kubelet, which cannot keep one secret."""
     guarded.file.write_text(f"probe anyone\nread {TOKENS['read']}\n")
     guarded.reread()
@@ -273,14 +273,16 @@ def test_the_server_does_not_start_with_a_file_that_cannot_be_used(
         start_managed({"rocketns.adminTokensFile": file})
 
 
-def test_a_running_server_takes_the_tokens_of_a_changed_file(guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_running_server_takes_the_tokens_of_a_changed_file(
+    guarded: GuardedPort, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(server, "WATCH_INTERVAL_MS", 10)
     guarded.file.write_text(f"read {NEW}\n")
     eventually(lambda: guarded.status("/api/v1/status", NEW) == 200)
     assert guarded.status("/api/v1/status", TOKENS["read"]) == 401
 
 
-def test_a_stream_ends_when_other_tokens_come_into_force(guarded: Guarded) -> None:
+def test_a_stream_ends_when_other_tokens_come_into_force(guarded: GuardedPort) -> None:
     """Its reader may have a token that no longer counts."""
     head = f"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKENS['read']}\r\n\r\n"
     with guarded.managed.http.connect() as reader:

@@ -28,7 +28,6 @@ from rocketns.config.tls import TLS_PROPERTIES
 from rocketns.doctor import arguments as doctor
 from rocketns.languages import parsers
 from rocketns.pipeline.cli import arguments as audit
-from rocketns.pipeline.contract import meanings
 from rocketns.pipeline.storage.verifying import ChainDamage
 from rocketns.shadow import options as shadow
 from rocketns.tools import arguments as tools
@@ -111,13 +110,6 @@ def properties_texts() -> Iterator[str]:
         yield doc
 
 
-def meanings_texts() -> Iterator[str]:
-    """What the page says of each result."""
-    for one in vars(meanings).values():
-        if isinstance(one, meanings.Meaning):
-            yield from (one.text, *one.limits)
-
-
 def domains() -> dict[str, Domain]:
     """Every domain but argparse's own words, which are not extracted."""
     shown = (cli.parser(), tools.build(), collect.build(), shadow.parser(), shadow.replay_parser())
@@ -130,7 +122,7 @@ def domains() -> dict[str, Domain]:
             ("pipeline",),
             templates="pipeline/report/templates",
             parsers=(audit.build(),),
-            more=(audit.EXAMPLES, *meanings_texts(), *ChainDamage),
+            more=(audit.EXAMPLES, *ChainDamage),
         ),
     }
 

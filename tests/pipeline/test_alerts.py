@@ -18,8 +18,7 @@ import pytest
 
 from interop.harness.ports import free_port
 from interop.harness.wire import eventually
-from rocketns.pipeline.contract.exits import BadInput
-from rocketns.pipeline.contract.times import exact_text
+from rocketns.pipeline.contract.terms import BadInput, exact_text
 from rocketns.pipeline.stream.conditions import (
     Condition,
     changes,

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from rocketns.collect.arguments import parse as collector_parse
-from rocketns.pipeline.cli.arguments import parse
+from rocketns.pipeline.cli.arguments import duration, duration_or_folder, instant, parse
 from rocketns.pipeline.cli.audit import main
 from rocketns.pipeline.cli.collecting import Progress, arguments, collected, journal_of, with_unread
 from rocketns.pipeline.cli.spark import check_extra
-from rocketns.pipeline.cli.values import duration, duration_or_folder, instant
-from rocketns.pipeline.contract.exits import BadInput
+from rocketns.pipeline.contract.terms import BadInput
 from tests.journal.chained import BOOT_MS, Boot, files, journal, unsealed
 
 

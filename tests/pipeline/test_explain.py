@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.cli.audit import main
-from rocketns.pipeline.contract.exits import BadInput
+from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.explain import explained_route
 from tests.pipeline.journals import DAY_START, SECOND, Broker, Journal, Record, topic, write_files
 

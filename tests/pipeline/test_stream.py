@@ -20,7 +20,7 @@ from pyspark.sql.types import ArrayType, LongType
 from rocketns.pipeline.contract.frames import Observation, columns, frame_of
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.jobs import boots, state
-from rocketns.pipeline.jobs.divergence import key_windows
+from rocketns.pipeline.jobs.windows import key_windows
 from rocketns.pipeline.storage.results import materialized_if_small
 from rocketns.pipeline.stream.follow import Following, follow
 from rocketns.pipeline.stream.memory import MEMBERS, members_at, partitions, usual_us

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from rocketns.pipeline.contract.defaults import MIN_WINDOW_US, SILENT_AFTER_US
+from rocketns.pipeline.contract.terms import MIN_WINDOW_US, SILENT_AFTER_US
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
 from tests.pipeline.duck import divergence, ingest, state

@@ -15,10 +15,10 @@ SOURCE = web.AppKey("source", ApiSource)
 
 def add(app: web.Application, view: ControlView) -> None:
     """Control only."""
-    recent = Recent(view.facts.tables.broker_live_table)
+    recent = Recent()
     view.facts.watch(recent.watch)
     view.facts.reactors.tell_clients()
-    history = LastHour(view, recent)
+    history = LastHour(view)
     app.cleanup_ctx.append(history.follow)
     app[SOURCE] = ApiSource(view, recent, Wiped(view, recent), Growing(), history)
     add_handlers(app, app[SOURCE])

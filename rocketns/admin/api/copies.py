@@ -94,7 +94,6 @@ def _broker_row(facts: Facts, group: BrokerData, broker_id: int, now: Now) -> Br
         state="gone" if live is None else state_of(live, now.ms),
         unconfirmed=None if doubt is None else doubt.reason,
         why=None if doubt is None else DOUBTED[doubt.reason],
-        since=None,
         last_heartbeat=(
             now.epoch_ms - silent_ms if silent_ms is not None else None if doubt is None else doubt.seen_epoch_ms
         ),
@@ -143,11 +142,13 @@ def _with_sums(row: TopicRow, queues: object) -> TopicRow:
 
 def copy_missing(facts: Facts) -> Generator[None, None, tuple[MissingRow, ...]]:
     """The topics that were asked for and have no route."""
-    creating = len(creating_groups(facts.tables))
-    return _sliced(list(facts.asked.all_missing()), lambda some: [_missing_row(facts, one, creating) for one in some])
+    creates = bool(creating_groups(facts.tables))
+    return _sliced(
+        list(facts.asked.all_missing()), lambda some: [_missing_row(facts, one, creates=creates) for one in some]
+    )
 
 
-def _missing_row(facts: Facts, one: AskedTopic, creating: int) -> MissingRow:
+def _missing_row(facts: Facts, one: AskedTopic, *, creates: bool) -> MissingRow:
     return MissingRow(
         topic=one.topic,
         since_ms=one.since_epoch_ms,
@@ -155,8 +156,7 @@ def _missing_row(facts: Facts, one: AskedTopic, creating: int) -> MissingRow:
         lookups=one.lookups,
         peers=one.latest_peers(),
         nearest=one.nearest,
-        brokers_that_create=creating,
-        reason=why_missing(facts.tables, one.topic, creates=creating > 0),
+        reason=why_missing(facts.tables, one.topic, creates=creates),
     )
 
 

@@ -81,10 +81,7 @@ async def _route(source: ApiSource, request: web.Request) -> web.Response:
 
 async def _list(source: ApiSource, table: ApiTable, request: web.Request) -> web.Response:
     query = read_query(request, table.columns, table.first, table.filters)
-    rows = await table.read(source)
-    for name, narrow in table.narrow.items():
-        if name in request.query:
-            rows = await narrow(source, rows, request.query[name])
+    rows = await table.read(source, request.query)
     items, total = await page_of(rows, query)
     return page_answer(query, items if table.finish is None else await table.finish(source, items), total)
 

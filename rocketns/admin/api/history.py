@@ -15,12 +15,11 @@ from typing import Annotated
 from aiohttp import web
 
 from rocketns.admin.api.copies import copy_brokers
-from rocketns.admin.recent import Recent
 from rocketns.admin.view import Busy, ControlView
 
 PERIOD_S = 30.0
 SAMPLES_MAX = 120
-BYTES_MAX = 64 * 1024  # eight integers and their row take 400 bytes
+BYTES_MAX = 40 * 1024  # five integers and their row take 300 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +28,7 @@ class HistoryRow:
 
     at: Annotated[int, "the moment"]
     lookups: Annotated[int, "answered by reactors since the start"]
-    lookups_missed: Annotated[int, "of them, those of topics without a route"]
     registrations: Annotated[int, "since the start"]
-    heartbeats: Annotated[int, "signs of life of brokers since the start: registrations too"]
-    brokers: int
     late: Annotated[int, "brokers whose heartbeats were late"]
     connections: int
 
@@ -40,10 +36,9 @@ class HistoryRow:
 class LastHour:
     """For the loop of the management port. ``rows``: the oldest first, SAMPLES_MAX at most."""
 
-    def __init__(self, view: ControlView, recent: Recent) -> None:
+    def __init__(self, view: ControlView) -> None:
         self.rows: deque[HistoryRow] = deque(maxlen=SAMPLES_MAX)
         self._view = view
-        self._recent = recent
 
     async def follow(self, _: web.Application) -> AsyncIterator[None]:
         """A context of the application: it samples until the port ends."""
@@ -58,9 +53,9 @@ class LastHour:
             await asyncio.sleep(PERIOD_S)
             with suppress(Busy):  # the next one is of a longer time
                 brokers = (await self._view.copy(copy_brokers)).rows
-                late, (found, missed) = sum(row.state == "late" for row in brokers), facts.reactors.lookups
-                self.rows.append(HistoryRow(
-                    facts.now().epoch_ms, found + missed, missed, facts.context.registrations.total,
-                    self._recent.heartbeats,
-                    len(brokers), late, facts.reactors.connections,
-                ))  # fmt: skip
+                late = sum(row.state == "late" for row in brokers)
+                now, reactors = facts.now(), facts.reactors
+                row = HistoryRow(
+                    now.epoch_ms, sum(reactors.lookups), facts.context.registrations.total, late, reactors.connections
+                )
+                self.rows.append(row)

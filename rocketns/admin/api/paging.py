@@ -44,7 +44,7 @@ class Filter:
 
     name: str
     meaning: str
-    make: Callable[[str], Callable[[Any], bool]]
+    test: Callable[[Any, str], bool]
     choices: tuple[str, ...] = ()
 
 
@@ -56,11 +56,11 @@ class Query:
     offset: int
     column: str
     is_descending: bool
-    tests: tuple[Callable[[Any], bool], ...]
+    filters: tuple[tuple[Filter, str], ...]
 
     def takes(self, row: Any) -> bool:
         """Whether a row passes all filters."""
-        return all(test(row) for test in self.tests)
+        return all(one.test(row, text) for one, text in self.filters)
 
     def key(self, row: Any) -> tuple[bool, Any]:
         """Rows without a value are last, or first in descending order."""
@@ -88,17 +88,14 @@ def read_query(request: web.Request, sorts: Mapping[str, str], first: str, filte
     column = sorts.get(order.removeprefix("-"))
     if column is None:
         raise BadQuery(f"sort must be one of {', '.join(sorts)}, or one of them after a -")
-    tests = tuple(_test(known[name], text) for name, text in given.items() if name in known)
+    chosen = tuple((known[name], text) for name, text in given.items() if name in known)
+    for one, text in chosen:
+        if len(text) > TEXT_MAX:
+            raise BadQuery(f"{one.name} has more than {TEXT_MAX} characters")
+        if one.choices and text not in one.choices:
+            raise BadQuery(f"{one.name} must be one of {', '.join(one.choices)}")
     limit = _number(given, "limit", LIMIT_DEFAULT, 1, LIMIT_MAX)
-    return Query(limit, _number(given, "offset", 0, 0, OFFSET_MAX), column, order.startswith("-"), tests)
-
-
-def _test(filter_: Filter, text: str) -> Callable[[Any], bool]:
-    if len(text) > TEXT_MAX:
-        raise BadQuery(f"{filter_.name} has more than {TEXT_MAX} characters")
-    if filter_.choices and text not in filter_.choices:
-        raise BadQuery(f"{filter_.name} must be one of {', '.join(filter_.choices)}")
-    return filter_.make(text)
+    return Query(limit, _number(given, "offset", 0, 0, OFFSET_MAX), column, order.startswith("-"), chosen)
 
 
 def _number(given: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:

@@ -36,7 +36,6 @@ class BrokerStateRow:
     ]
     unconfirmed: Annotated[DoubtReason | None, "why it is in the routes without a sign of life"]
     why: Annotated[Text, "the same in words"]
-    since: Annotated[EpochMs, "its first sign of life at this process"]
     last_heartbeat: Annotated[EpochMs, "its last sign of life; null if unknown"]
     silent_ms: Annotated[int | None, "since the last sign of life at this process"]
     late_ms: Annotated[int | None, "after so much silence it is late"]
@@ -153,7 +152,6 @@ class MissingRow:
     peers: Annotated[tuple[str, ...], "who asked, the latest first: one address of each host, 4 at most"]
     nearest: Annotated[tuple[str, ...] | None, "the topics here with the nearest names, 3 at most; null while the "
                        "server has not looked for them"]  # fmt: skip
-    brokers_that_create: Annotated[int, "broker groups that create a topic at its first message: they have TBW102"]
     reason: Annotated[MissingReason, "noBrokers: no broker is registered here. notAName: no topic can have this name. "
                       "group: a topic that brokers make for a consumer group. brokersGone: it has queues, but none of "
                       "their brokers is registered. system: a topic of RocketMQ itself. created: the first message "

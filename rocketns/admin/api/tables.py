@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import astuple, dataclass
 from itertools import accumulate, takewhile
 from typing import Any
 
@@ -32,7 +31,10 @@ from rocketns.server.missing.watching import MissingReason
 
 ENTRIES_AT_ONCE = 1_000  # queue data that control counts in one look, but one topic at least
 STATES = ("live", "late", "unconfirmed", "gone")
-_FOLLOWS = "topics that follow from this broker group; empty: only what follows from none"
+_FOLLOWS = Filter(
+    "follows", "topics that follow from this broker group; empty: only what follows from none",
+    lambda row, text: text in row.follows if text else not row.follows,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +50,15 @@ class ApiSource:
 
 @dataclass(frozen=True, slots=True)
 class ApiTable:
-    """One list. ``finish`` adds what only the rows of an answer have. ``narrow``: the parameters that choose rows by
-    what control has; ``filters`` describe them too."""
+    """One list. ``read`` gets the request's parameters too. ``finish`` adds what only the rows of an answer have."""
 
     name: str
     meaning: str
     row: type
-    read: Callable[[ApiSource], Awaitable[Sequence[Any]]]
+    read: Callable[[ApiSource, Mapping[str, str]], Awaitable[Sequence[Any]]]
     sorts: tuple[str, ...]
     filters: tuple[Filter, ...] = ()
     finish: Callable[[ApiSource, Sequence[Any]], Awaitable[Sequence[Any]]] | None = None
-    narrow: Mapping[str, Callable[[ApiSource, Sequence[Any], str], Awaitable[Sequence[Any]]]] = field(
-        default_factory=dict
-    )
 
     @property
     def columns(self) -> dict[str, str]:
@@ -74,36 +72,24 @@ class ApiTable:
         return "-" * one.startswith("-") + java_name(one.removeprefix("-"))
 
 
-def _has(columns: Sequence[str], text: str) -> Callable[[Any], bool]:
-    wanted = text.casefold()
-    return lambda row: any(wanted in (getattr(row, column) or "").casefold() for column in columns)
-
-
-def _is(column: str, text: str) -> Callable[[Any], bool]:
-    return lambda row: getattr(row, column) == text
-
-
 def _search(*columns: str) -> Filter:
     names = ", ".join(java_name(column) for column in columns)
-    return Filter("q", f"a part of {names}; capitals do not matter", partial(_has, columns))
+    return Filter("q", f"a part of {names}; capitals do not matter", lambda row, text: any(
+        text.casefold() in (getattr(row, column) or "").casefold() for column in columns))  # fmt: skip
 
 
 def _equals(column: str, *choices: str) -> Filter:
-    return Filter(java_name(column), f"exactly this {java_name(column)}", partial(_is, column), choices)
+    name = java_name(column)
+    return Filter(name, f"exactly this {name}", lambda row, text: getattr(row, column) == text, choices)
 
 
-def _copied(copier: Copier[Sequence[Any]]) -> Callable[[ApiSource], Awaitable[Sequence[Any]]]:
+def _copied(copier: Copier[Sequence[Any]]) -> Callable[[ApiSource, object], Awaitable[Sequence[Any]]]:
     """Reads what control copies."""
-    return lambda source: source.view.copy(copier)
+    return lambda source, _: source.view.copy(copier)
 
 
-async def _brokers(source: ApiSource) -> Sequence[BrokerStateRow]:
+async def _brokers(source: ApiSource, _: object) -> Sequence[BrokerStateRow]:
     return (await source.view.copy(copies.copy_brokers)).rows
-
-
-async def _with_since(source: ApiSource, rows: Sequence[BrokerStateRow]) -> Sequence[BrokerStateRow]:
-    since = source.recent.since
-    return [replace(row, since=since.get((row.cluster or "", row.address))) for row in rows]
 
 
 async def _with_queues(source: ApiSource, rows: Sequence[TopicRow]) -> Sequence[TopicRow]:
@@ -116,34 +102,31 @@ async def _with_queues(source: ApiSource, rows: Sequence[TopicRow]) -> Sequence[
     return done
 
 
-async def _of_broker(source: ApiSource, rows: Sequence[TopicRow], broker: str) -> Sequence[TopicRow]:
-    """Control looks at ENTRIES_AT_ONCE topics at a time."""
-    found: list[TopicRow] = []
+async def _topics(source: ApiSource, given: Mapping[str, str]) -> Sequence[TopicRow]:
+    """Those of a broker group: control looks at ENTRIES_AT_ONCE topics at a time."""
+    rows = await source.view.copy(copies.copy_topics)
+    broker, found = given.get("broker"), list[TopicRow]()
+    if broker is None:
+        return rows
     for at in range(0, len(rows), ENTRIES_AT_ONCE):
         some = rows[at : at + ENTRIES_AT_ONCE]
         found += await source.view.look(lambda facts, some=some: copies.topics_of(facts, some, broker))  # type: ignore[misc]
     return found
 
 
-async def _history(source: ApiSource) -> Sequence[HistoryRow]:
+async def _history(source: ApiSource, _: object) -> Sequence[HistoryRow]:
     return tuple(source.history.rows)
 
 
-async def _events(source: ApiSource) -> Sequence[EventRow]:
+async def _events(source: ApiSource, _: object) -> Sequence[EventRow]:
     return [event_row(one) for one in source.recent.events.copy()]
 
 
-async def _name_servers(source: ApiSource) -> Sequence[NameServerRow]:
-    return [
-        NameServerRow(
-            one.addr, one.kind, one.error, one.since_epoch_ms, one.read_epoch_ms, one.broker_groups, one.topics,
-            one.differing_brokers, one.differing_topics, one.following_topics,
-        )
-        for one in source.view.facts.fleet.members
-    ]  # fmt: skip
+async def _name_servers(source: ApiSource, _: object) -> Sequence[NameServerRow]:
+    return [NameServerRow(*astuple(one)) for one in source.view.facts.fleet.members]
 
 
-async def _disagreements(source: ApiSource) -> Sequence[DisagreementRow]:
+async def _disagreements(source: ApiSource, _: object) -> Sequence[DisagreementRow]:
     return [
         DisagreementRow(
             str(one.kind), one.name, one.since_epoch_ms,
@@ -160,18 +143,13 @@ def _side_row(side: Side) -> SideRow:
     return SideRow(side.members, side.value == MISSING, side.group and side.group.cluster, addresses, queues)
 
 
-def _follows(text: str) -> Callable[[Any], bool]:
-    return lambda row: text in row.follows if text else not row.follows
-
-
 TABLES = (
     ApiTable("brokers", "Brokers of the routes", BrokerStateRow, _brokers,
           ("broker", "cluster", "id", "address", "state", "silent_ms", "last_heartbeat", "version", "zone"),
           (_search("broker", "address", "cluster", "zone"), _equals("cluster"), _equals("broker"), _equals("zone"),
-           _equals("state", *STATES), _equals("role", "master", "slave")), _with_since),
-    ApiTable("topics", "Topics", TopicRow, _copied(copies.copy_topics), ("topic", "brokers"),
-          (_search("topic"), Filter("broker", "topics of this broker group", lambda _: lambda _: True)), _with_queues,
-          {"broker": _of_broker}),
+           _equals("state", *STATES), _equals("role", "master", "slave"))),
+    ApiTable("topics", "Topics", TopicRow, _topics, ("topic", "brokers"),
+          (_search("topic"), Filter("broker", "topics of this broker group", lambda *_: True)), _with_queues),
     ApiTable("missing", "Topics that were asked for, and have no route", MissingRow,
           _copied(copies.copy_missing),
           ("-last_ms", "since_ms", "topic", "lookups"),
@@ -188,7 +166,7 @@ TABLES = (
           ("address", "since", "differing_brokers", "differing_topics"), (_search("address"),)),
     ApiTable("disagreements", "What the name servers of the fleet disagree about", DisagreementRow, _disagreements,
           ("since", "kind", "name"),
-          (_search("name"), _equals("kind", *FactKind), Filter("follows", _FOLLOWS, _follows))),
+          (_search("name"), _equals("kind", *FactKind), _FOLLOWS)),
     ApiTable("history", "The last hour, a row each half minute", HistoryRow, _history, ("at",)),
     ApiTable("events", "What changed lately, the newest first", EventRow, _events, ("-seq", "at", "event"),
           (_search("text"), _equals("event"), _equals("broker"), _equals("cluster"))),

@@ -29,7 +29,7 @@ LABEL_CHARACTERS_MAX = 128
 
 CUT = "rocketns_metrics_cut_total"
 CUT_MEANING = (
-    "MetricsText that had too many series, or too long labels, so that some were left out. Counted at each scrape."
+    "Metrics that had too many series, or too long labels, so that some were left out. Counted at each scrape."
 )
 MADE = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily, "histogram": HistogramMetricFamily}
 

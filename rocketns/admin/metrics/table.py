@@ -155,39 +155,26 @@ def _limits(s: MetricsScene) -> Labelled:
     return {name: getattr(limits, one.name) for name, one in properties.declared(Limits).items()}
 
 
-ANSWERED = {
-    "code": "the request code by Java's name; `other` for codes that a name server does not know",
-    "result": "the response code by Java's name; of a oneway request too, although it is not sent",
-}
-LOOKED_UP = "`found` or `missing`: whether the topic has a route"
+ANSWERED = {"code": "the request by Java's name, or `other`", "result": "the answer by Java's name, or `other`"}
+LOOKED_UP = {"result": "`found` or `missing`: whether the topic has a route"}
 TRANSPORT = {"transport": "`plain` or `tls`"}
 SHAKEN = {"result": "`succeeded` or `failed`"}
 
 THEMES: dict[str, tuple[Family, ...]] = {
     "Requests": (
-        counter("rocketns_requests_total", "Requests answered, by reactors and by control.", _requests, ANSWERED),
-        histogram("rocketns_request_duration_seconds",
-                  "Time from the moment when control takes a request until its answer, with the wait for the disk and "
-                  "without the wait in the queue. Only requests that control answers.", _durations, ANSWERED),
+        counter("rocketns_requests_total", "Requests answered, by reactors and by control. Of a oneway request the "
+                "answer that is not sent counts.", _requests, ANSWERED),
+        histogram("rocketns_request_duration_seconds", "Time of requests that control answers: with the wait for the "
+                  "disk, without the wait in the queue.", _durations, ANSWERED),
         counter("rocketns_lookups_total", "Route lookups answered.", _lookups,
-                {"by": "`reactors` or `control`", "result": LOOKED_UP + "; `refused`: any other answer"}),
-        counter("rocketns_lookups_allowed_total",
-                "Route lookups that reactors answered, and whose network may not look up: control has verified the "
-                "signature of the same one before.", lambda s: s.facts.reactors.signed_lookups),
-        counter("rocketns_lookups_handed_over_total",
-                "Route lookups that reactors gave to control, because they cannot compose the answer, or because an "
-                "earlier request of the connection waits there.", lambda s: s.facts.transport.lookups_handed_over),
-        histogram("rocketns_lookup_duration_seconds",
-                  "Time of lookups that reactors answer: from the moment when the socket is seen to be readable until "
-                  "the answer is given to the socket. A sample: about one in 64 rounds of a reactor's loop is "
-                  "measured.", _lookup_durations, {"result": LOOKED_UP}),
+                {"by": "`reactors` or `control`", "result": "`found`, `missing`, or at control `refused`"}),
+        counter("rocketns_lookups_allowed_total", "Route lookups that reactors answered for their signature, which "
+                "control had verified before.", lambda s: s.facts.reactors.signed_lookups),
+        histogram("rocketns_lookup_duration_seconds", "Time of lookups at reactors, from a readable socket until the "
+                  "answer is given to it: of about one round of a reactor's loop in 64.", _lookup_durations, LOOKED_UP),
         counter("rocketns_registrations_total", "Broker registrations (103), by what they did.",
                 lambda s: dict(s.tally.registrations),
-                {"result": "`changed`: a broker, an address or topics; `unchanged`; `refused`: another broker has the "
-                           "id, or the sender is not registered"}),
-        counter("rocketns_registrations_repeated_total",
-                "Registrations with the same body as the broker's last one. They are not decoded.",
-                lambda s: s.facts.context.registrations.repeated),
+                {"result": "`changed`, `unchanged`, or `refused`: its id is another's, or it is not registered"}),
         counter("rocketns_tables_full_total", "Registrations (103) and requests 217 refused by `rocketns.routesMax`, "
                 "`brokerRoutesMax` or `brokersMax`.", lambda s: s.facts.context.refusals.count),
         counter("rocketns_beyond_bounds_total", "Registrations (103) and requests 217 beyond `brokers_max`, "
@@ -197,59 +184,48 @@ THEMES: dict[str, tuple[Family, ...]] = {
                 {"mode": "`enforce`: refused; `observe`: carried out"}),
         histogram("rocketns_broker_heartbeat_gap_seconds",
                   "Time between two signs of life of a broker: registrations and heartbeats.", lambda s: s.tally.gaps),
-        counter("rocketns_admin_requests_total",
-                "Requests of class admin that were processed: 100, 102, 205, 216, 318, 327. The journal and the log "
-                "say who sent them, and what they changed. Repeated ones that changed nothing are counted after 10 s.",
+        counter("rocketns_admin_requests_total", "Requests of class admin: 100, 102, 205, 216, 318, 327. Repeated ones "
+                "that changed nothing are counted after 10 s.",
                 lambda s: {_names(*one): number for one, number in list(s.tally.admin_requests.items())}, ANSWERED),
-        counter("rocketns_access_decisions_total",
-                "Requests that access control decided, where the mode of their class is not `off`. Lookups that "
-                "reactors let pass are in rocketns_lookups_total.",
+        counter("rocketns_access_decisions_total", "Requests that access control decided. Those that reactors let pass "
+                "are in rocketns_lookups_total.",
                 lambda s: {(access.value, mode.word, reason, key): number for (access, mode, reason, key), number
                            in list(s.facts.context.guard.decisions.items())},
-                {"class": "the class of the request: `lookup`, `read`, `broker`, `admin` …",
-                 "mode": "`enforce`: it was refused, if there is a reason; `observe`: it was answered",
+                {"class": "of the request: `lookup`, `read`, `broker`, `admin` …",
+                 "mode": "`enforce`: refused, if there is a reason; `observe`: answered",
                  "reason": "why it was refused, or would have been, in one word; empty if it was allowed",
-                 "key": "the access key that it named, one of the policy; empty for none, `unknown` for all others"}),
+                 "key": "the access key, one of the policy; empty for none, `unknown` for all others"}),
     ),
     "Brokers, topics and settings": (
         gauge("rocketns_brokers", "Addresses of brokers that are in the routes.",
               lambda s: {"live": s.sizes.live, "late": s.sizes.late, "unconfirmed": s.sizes.unconfirmed},
-              {"state": f"`live`; `late`: nothing heard for more than {LATE_PERCENT} % of its time-out; `unconfirmed`: "
+              {"state": f"`live`; `late`: silent for more than {LATE_PERCENT} % of its time-out; `unconfirmed`: "
                         "restored, or silent together with many others, and not heard since"}),
         gauge("rocketns_broker_groups", "Broker names.", lambda s: len(s.facts.tables.broker_addr_table)),
         gauge("rocketns_clusters", "Clusters.", lambda s: len(s.facts.tables.cluster_addr_table)),
         gauge("rocketns_topics", "Topics with a route.", lambda s: len(s.facts.tables.topic_queue_table)),
-        gauge("rocketns_missing_topics", f"Topics without a route that clients asked for within the last hour, "
-              f"{TOPICS_MAX:,} at most. /api/v1/missing lists them.", lambda s: s.facts.asked.missing),
+        gauge("rocketns_missing_topics", "Topics without a route that clients asked for within the last hour, "
+              f"{TOPICS_MAX:,} at most: see `/api/v1/missing`.", lambda s: s.facts.asked.missing),
         gauge("rocketns_route_entries", "Pairs of a topic and a broker that has it.", lambda s: s.sizes.entries),
         gauge("rocketns_routes_held", "Routes as `rocketns.routesMax` counts them.", lambda s: s.facts.tables.routes),
         gauge("rocketns_route_bytes", "Memory of the routes.",
               lambda s: {"control": s.sizes.topic_bytes, "reactors": s.facts.slots.memory_bytes},
-              {"of": "`control`: dictionaries and names of the topic table; topics share their queue data, which are "
-                     "not counted; `reactors`: the routes as they compose answers of them"}),
+              {"of": "`control`: the topic table without queue data; `reactors`: what they compose answers of"}),
         counter("rocketns_view_lookups_total", "Route lookups of clients in a view that reactors answered.",
                 lambda s: dict(s.facts.lookups_of_views), {"view": "its name, as in `rocketns.viewsFile`"}),
         counter("rocketns_route_entries_changed_total", "Pairs of a topic and a broker that changed.",
                 lambda s: dict(s.tally.entries), {"change": "`put`: added or changed; `deleted`"}),
         counter("rocketns_brokers_gone_total", "Live brokers that were removed.", lambda s: dict(s.tally.gone),
-                {"cause": "`unregister`: it unregistered; `expired`: silent for its time-out; `channel_close`, "
-                          "`channel_exception`, `channel_idle`: its connection ended; `unconfirmed`: silent since the "
-                          "start; `refused`: its address refuses connections; and the other causes of the journal"}),
+                {"cause": "as in the journal: `unregister`; `expired`: silent for its time-out; `channel_close`, "
+                          "`channel_exception`, `channel_idle`: its connection ended; `unconfirmed`; `refused` …"}),
         counter("rocketns_brokers_doubted_total", "Brokers that became unconfirmed while the server ran.",
                 lambda s: s.tally.changes["doubted"]),
-        counter("rocketns_min_broker_id_changes_total", "Changes of a group's smallest broker id.",
-                lambda s: s.tally.changes["min_broker_id"]),
         gauge("rocketns_fleet_name_servers", "This name server and those of `rocketns.peers`; 0 without peers.",
               _name_servers, {"state": "`readable`, or `unreadable`"}),
-        gauge("rocketns_fleet_disagreements",
-              "What the readable name servers disagree about. `rocketns diff` names it.", _disagreements,
-              {"kind": "`broker`, `topic` or `order_configuration`"}),
-        gauge("rocketns_kv_namespaces", "Namespaces of the KV table.", lambda s: len(s.facts.kv)),
-        gauge("rocketns_kv_bytes", "Size of the KV table, as `rocketns.kvBytesMax` counts it.",
+        gauge("rocketns_fleet_disagreements", "What the readable name servers disagree about: see `rocketns diff`.",
+              _disagreements, {"kind": "`broker`, `topic` or `order_configuration`"}),
+        gauge("rocketns_kv_bytes", "The KV table as `rocketns.kvBytesMax` counts it.",
               lambda s: s.facts.context.kv_config.bytes),
-        counter("rocketns_kv_changes_total", "KV items that were put or deleted.", lambda s: s.tally.changes["kv"]),
-        counter("rocketns_config_changes_total", "Properties that request 318 or SIGHUP changed.",
-                lambda s: s.tally.changes["config"]),
     ),
     "Connections and limits": (
         gauge("rocketns_connections", "Open connections.",
@@ -257,16 +233,15 @@ THEMES: dict[str, tuple[Family, ...]] = {
         counter("rocketns_connections_opened_total", "Connections opened. One that never sent a byte does not count.",
                 lambda s: _transports(s.facts.transport.opened_total, s.facts.transport.opened_with_tls), TRANSPORT),
         counter("rocketns_connections_closed_total", "Connections closed, by the reason.", _closed,
-                {"reason": "`peer`: the peer closed it; `failed`: it broke; `idle`; `malformed_frame`; `stranger`: no "
-                 "network of the access policy has its address; `untrusted_proxy`: a PROXY header from an address "
-                 "that is not in rocketns.trustedProxies; `server`: its broker expired, TLS failed, or the server "
-                 "stops; otherwise the limit that was reached"}),
+                {"reason": "`peer`; `failed`; `idle`; `malformed_frame`; `stranger`: no network of the access policy "
+                 "has its address; `untrusted_proxy`: a PROXY header from an address that is not in "
+                 "rocketns.trustedProxies; `server`: its broker expired, TLS failed, or the server stops; otherwise "
+                 "the limit that was reached"}),
         counter("rocketns_beyond_rates_total", "What was refused because its host made too much of it in a second.",
                 lambda s: {"host_requests_per_second": s.facts.reactors.hosts.refused_requests,
                            "host_connections_per_second": s.facts.reactors.hosts.refused_connections},
-                {"reason": "the property `rocketns.…` of that name: `host_requests_per_second`: requests answered "
-                 "SYSTEM_BUSY, or not at all if they were oneway; `host_connections_per_second`: connections closed "
-                 "at once"}),
+                {"reason": "`host_requests_per_second`: answered SYSTEM_BUSY, or not at all if oneway; "
+                           "`host_connections_per_second`: closed at once"}),
         gauge("rocketns_connection_bytes", "Bytes that connections hold.",
               lambda s: {"incoming": s.facts.reactors.incoming_bytes, "outgoing": s.facts.reactors.outgoing_bytes},
               {"direction": "`incoming`: unfinished or waiting frames, and OpenSSL's memory; `outgoing`: answers that "
@@ -282,19 +257,14 @@ THEMES: dict[str, tuple[Family, ...]] = {
         counter("rocketns_tls_reload_failures_total", "Failed reads of TLS files. The former ones stay in use.",
                 lambda s: s.facts.tls.load_failures),
         gauge("rocketns_admin_connections", "Open connections of the management port.", lambda s: s.gate.connections),
-        counter("rocketns_admin_connections_closed_total",
-                "Connections of the management port that it closed itself.",
+        counter("rocketns_admin_connections_closed_total", "Connections that the management port closed itself.",
                 lambda s: {"late": s.gate.closed_late, "full": s.gate.closed_full, "unread": s.gate.closed_unread},
-                {"reason": "`late`: it took too long; `full`: there were too many, and it was the oldest of the host "
-                 "that had the most; `unread`: answers that peers did not take were too large together, and it had "
-                 "the most of that host"}),
-        counter("rocketns_admin_requests_refused_total",
-                "Requests that the management port refused for their token.",
+                {"reason": "`late`: it took too long; `full`: there were too many; `unread`: too many bytes of answers "
+                           "were not taken. The host that has the most loses one"}),
+        counter("rocketns_admin_requests_refused_total", "Requests that the management port refused for their token.",
                 lambda s: {one: 0 if s.gate.access is None else s.gate.access.refused[one] for one in TokenRefusal},
-                {"reason": "`no_token`; `wrong_token`: it is not in `rocketns.adminTokensFile`; `wrong_class`: it is, "
-                           "without the class of the path"}),
-        counter("rocketns_admin_tokens_reload_failures_total",
-                "Failed reads of `rocketns.adminTokensFile`. The former tokens stay in force.",
+                {"reason": "`no_token`; `wrong_token`; `wrong_class`: it lacks the class of the path"}),
+        counter("rocketns_admin_tokens_reload_failures_total", "Failed reads of `rocketns.adminTokensFile`.",
                 lambda s: 0 if s.gate.access is None else s.gate.access.file.failures),
         counter("rocketns_admin_tls_handshakes_total", "TLS handshakes of the management port that ended.",
                 lambda s: {one: 0 if s.gate.tls is None else getattr(s.gate.tls.handshakes, one)
@@ -305,10 +275,9 @@ THEMES: dict[str, tuple[Family, ...]] = {
                   "Length of a turn of the control thread, in which it answers requests.", lambda s: s.measures.turns),
         counter("rocketns_control_slow_turns_total", "Turns of 0.1 s and more. The log says what took the time.",
                 lambda s: s.facts.control.slow_turns.count),
-        gauge("rocketns_control_idle_seconds",
-              "Time since the control thread's loop ran last. It runs every 0.25 s.", lambda s: s.pulse.age_s),
-        counter("rocketns_stalls_total",
-                "Times that the process or its control thread did not run for a second or more.",
+        gauge("rocketns_control_idle_seconds", "Time since the control thread ran last. It runs every 0.25 s.",
+              lambda s: s.pulse.age_s),
+        counter("rocketns_stalls_total", "Times that the process or its control thread did not run for 1 s or more.",
                 lambda s: s.tally.changes["stalls"]),
         counter("rocketns_stalled_seconds_total", "Total length of these times, at most.",
                 lambda s: s.tally.changes["stalled_ms"] / 1000),
@@ -316,30 +285,24 @@ THEMES: dict[str, tuple[Family, ...]] = {
               lambda s: {"requests": s.facts.control.waiting_requests,
                          "unregistrations": len(s.facts.context.unregister_queue),
                          "files": s.facts.writer.unwritten, "log": 0 if s.log is None else s.log.waiting},
-              {"queue": "`requests` for control; `unregistrations`; `files`: changes of the KV and configuration "
-                        "files; `log`: lines"}),
-        counter("rocketns_file_write_failures_total", "Writes of the KV or configuration file that failed. They are "
-                "not repeated: the next change writes the whole file.", lambda s: s.facts.writer.failures),
+              {"queue": "`requests` for control; `unregistrations`; `files`: changed KV and properties; `log`: lines"}),
+        counter("rocketns_file_write_failures_total", "Failed writes of the KV or configuration file. The next change "
+                "writes the whole file.", lambda s: s.facts.writer.failures),
         gauge("rocketns_queue_bytes", "Bytes that wait.",
               lambda s: {"requests": s.facts.control.waiting_bytes, "reactors": s.facts.reactors.queued_bytes},
               {"queue": "`requests` at control; `reactors`: frames from reactors that control has not decoded"}),
-        counter("rocketns_log_dropped_records_total",
-                "Log lines that were dropped because the log's reader is slow.",
+        counter("rocketns_log_dropped_records_total", "Log lines dropped because the log's reader is slow.",
                 lambda s: 0 if s.log is None else s.log.dropped_total),
         gauge("rocketns_ready", "1 if `/readyz` says ready, otherwise 0.", lambda s: s.facts.why_not_ready() is None),
-        gauge("rocketns_draining", "1 during a drain or a graceful shutdown, otherwise 0.",
+        gauge("rocketns_draining", "1 in a drain or a graceful shutdown, otherwise 0.",
               lambda s: s.facts.context.going_away),
-        gauge("rocketns_reactors", "Threads that carry connections.", lambda s: s.facts.reactors.count),
     ),
     "The journal and the start": (
-        counter("rocketns_journal_records_total",
-                "Records of the journal, also dropped ones. Absent without a journal.", _journal(lambda j: j.records)),
-        counter("rocketns_journal_written_bytes_total", "Bytes that are on the disk.",
-                _journal(lambda j: j.written_bytes)),
-        gauge("rocketns_journal_waiting_bytes", "Bytes that are not on the disk yet.",
-              _journal(lambda j: j.waiting_bytes)),
-        counter("rocketns_journal_dropped_records_total", "Records that were lost because the buffer was full.",
-                _journal(lambda j: j.lost)),
+        counter("rocketns_journal_records_total", "Records of the journal, also dropped ones. Absent without one.",
+                _journal(lambda j: j.records)),
+        counter("rocketns_journal_written_bytes_total", "Bytes on the disk.", _journal(lambda j: j.written_bytes)),
+        gauge("rocketns_journal_waiting_bytes", "Bytes not on the disk yet.", _journal(lambda j: j.waiting_bytes)),
+        counter("rocketns_journal_dropped_records_total", "Records lost by a full buffer.", _journal(lambda j: j.lost)),
         counter("rocketns_journal_write_failures_total", "Attempts to write that failed. They are repeated.",
                 _journal(lambda j: j.failures)),
         gauge("rocketns_journal_failing", "1 if the last attempt to write failed, otherwise 0.",

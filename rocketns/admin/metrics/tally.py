@@ -26,7 +26,7 @@ class Tally:
         self.registrations = Counter(changed=0, unchanged=0, refused=0)
         self.gone = Counter({str(cause): 0 for cause in e.Cause})
         self.entries = Counter(put=0, deleted=0)
-        self.changes = Counter(kv=0, config=0, min_broker_id=0, doubted=0, stalls=0, stalled_ms=0)
+        self.changes = Counter(doubted=0, stalls=0, stalled_ms=0)
         self.admin_requests: Counter[tuple[int, int]] = Counter()  # code and result
         self.gaps = Histogram(GAP_BOUNDS_S)
 
@@ -56,9 +56,6 @@ COUNTED: dict[type, Callable[[Tally, Any], None]] = {
     e.BrokerDoubted: lambda tally, _: tally.changes.update(doubted=1),
     e.TopicsPut: lambda tally, event: tally.entries.update(put=len(event.changes)),
     e.TopicsDeleted: lambda tally, event: tally.entries.update(deleted=len(event.topics)),
-    e.KvChanged: lambda tally, _: tally.changes.update(kv=1),
-    e.ConfigChanged: lambda tally, _: tally.changes.update(config=1),
-    e.MinBrokerIdChanged: lambda tally, _: tally.changes.update(min_broker_id=1),
     e.Stalled: lambda tally, event: tally.changes.update(stalls=1, stalled_ms=event.ms),
     e.AdminRequested: lambda tally, event: tally.admin_requests.update({(event.code, event.result): event.count}),
 }

@@ -12,11 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
-from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US
-from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import ReadFile
-from rocketns.pipeline.contract.times import EPOCH, SECOND_US, moment
+from rocketns.pipeline.contract.terms import (
+    CLOCK_DOUBT_US,
+    EPOCH,
+    ROTATE_US,
+    SECOND_US,
+    SILENT_AFTER_US,
+    BadInput,
+    moment,
+)
 from rocketns.pipeline.jobs.clocks import may_be_off
 from rocketns.pipeline.saying import _
 

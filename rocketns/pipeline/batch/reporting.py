@@ -1,4 +1,5 @@
-"""From the result tables of a run to summary.json and the page.
+"""From the result tables of a run to summary.json and the page, and what the run comes to: findings, verdict, exit
+status.
 
 How many topics and consumers the listed incidents affected. The list may be made from a part of the tables' rows, so
 this is counted in the whole tables.
@@ -6,34 +7,108 @@ this is counted in the whole tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.languages import language
+from rocketns.journal.record import VERSION
+from rocketns.languages import N_
 from rocketns.languages.texts import ENGLISH
-from rocketns.pipeline.batch.findings import RunOutcome, verdict
-from rocketns.pipeline.batch.observing import last_day_of_each
-from rocketns.pipeline.contract.catalogue import CERTAIN, JOBS, LISTED
-from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
-from rocketns.pipeline.contract.exits import STATUS, Verdict
-from rocketns.pipeline.contract.frames import Observation, columns, each, frame_of
+from rocketns.pipeline.batch.observing import last_day_of_each, too_short
+from rocketns.pipeline.contract.catalogue import CERTAIN, FINDINGS, JOBS, LISTED
+from rocketns.pipeline.contract.frames import Observation, columns, frame_of
 from rocketns.pipeline.contract.tables import Table
+from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, STATUS, Verdict
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report.beside import json_lines, markdown
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.summary import headline, numbers
+from rocketns.pipeline.report.text import strict
 from rocketns.pipeline.report.words.sources import clock_notes, given_notes, outside_notes
-from rocketns.pipeline.saying import OTHERS, _, speaking
+from rocketns.pipeline.saying import _, speaking
 from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results
 from rocketns.pipeline.storage.stored import Delivered
 
-SUMMARY_VERSION = 2
+
+class RunOutcome(NamedTuple):
+    """``lines`` are for standard output. ``headline``: the first sentence of the page; ``listed``: how many incidents
+    it lists; ``clocks``: a sentence for those that are not known well enough."""
+
+    verdict: Verdict
+    findings: Mapping[str, int]
+    incomplete: Sequence[str]
+    report: str
+    headline: str = ""
+    listed: int = 0
+    clocks: Sequence[str] = ()
+
+    @property
+    def exit_status(self) -> int:
+        return STATUS[self.verdict]
+
+    @property
+    def lines(self) -> list[str]:
+        found_lines = [f"{count:8,}  {_(FINDINGS[name].words)}" for name, count in self.findings.items() if count]
+        missing = [_("incomplete: %(reason)s") % {"reason": sentence} for sentence in self.incomplete]
+        missing += [_("clocks: %(note)s") % {"note": sentence} for sentence in self.clocks]
+        heads = {
+            Verdict.NOTHING: self._nothing(),
+            Verdict.FINDINGS: _("Found:"),
+            Verdict.INCOMPLETE: _("Found in what is there:") if found_lines else _("Nothing found in what is there."),
+        }
+        begin = [strict(self.headline)] if self.headline else []
+        return [*begin, *missing, heads[self.verdict], *found_lines, _("report: %(path)s") % {"path": self.report}]
+
+    def _nothing(self) -> str:
+        """A planned stop or restart is listed, and no finding."""
+        if not self.listed:
+            return _("Nothing found.")
+        said = _("No finding. Incidents that are none, since a name server was stopped or restarted: %(n)s.")
+        return said % {"n": f"{self.listed:,}"}
+
+
+def incomplete(faults: Iterable[Any]) -> list[str]:
+    """A sentence for each kind of fault of each name server's input; rows: kind, ns, n."""
+    sums = Counter[tuple[str, str]]()
+    for row in faults:
+        sums[row["ns"], row["kind"]] += row["n"]
+    in_order = ((ns, kind, n) for (ns, kind), n in sorted(sums.items()))
+    return [_(FAULTS[kind]) % {"ns": ns, "n": f"{n:,}", "s": f"{n / 1e6:,.0f}"} for ns, kind, n in in_order]
+
+
+# By kind of QUALITY, the sentence for n of them. ``s``: the length of a silence in seconds, of which ``n`` is us.
+FAULTS = {
+    "corrupt": N_("Lines of %(ns)s that do not parse: %(n)s."),
+    "drop": N_("Records that %(ns)s dropped because its buffer was full: %(n)s."),
+    "hole": N_("Records of %(ns)s that are missing: %(n)s."),
+    "silent": N_(
+        "%(ns)s wrote nothing for the last %(s)s s, and no stop record: it is down, or its files are missing."
+    ),
+    "unwatched": N_("Nobody watched %(ns)s for the last %(s)s s: what watches it from outside wrote nothing."),
+    "unknown": N_("The first state of %(ns)s is not known: its journal begins in the middle, before a whole snapshot."),
+}
+
+
+def unread(foreign: Mapping[str, int]) -> list[str]:
+    """A sentence for each version of the journal that is not read. ``foreign``: files by version."""
+    said = _("Files of version %(version)s of the journal were not read: %(n)s. This audit reads version %(known)s.")
+    return [said % {"n": f"{n:,}", "version": version, "known": VERSION} for version, n in foreign.items()]
+
+
+def verdict(findings: Mapping[str, int], incomplete: Sequence[str]) -> Verdict:
+    """Incomplete input comes first: with lost records, absence of a finding proves nothing."""
+    if incomplete:
+        return Verdict.INCOMPLETE
+    return Verdict.FINDINGS if any(findings.values()) else Verdict.NOTHING
+
+
+SUMMARY_VERSION = 3
 # The keys of summary.json. docs/tables.md is made from this.
 SUMMARY_KEYS = {
     "version": f"version of this format: {SUMMARY_VERSION}",
@@ -42,14 +117,14 @@ SUMMARY_KEYS = {
     "verdict": "nothing, findings or incomplete",
     "exit_status": "0, 1 or 3: that of the run",
     "observation": "t0 and t1, epoch us: the time that was looked at is [t0, t1)",
-    "findings": "how many of each finding; the table of result tables in audit-reference.md names them",
+    "findings": "how many of each finding; tables.md names them by table",
     "incomplete": "why the input is incomplete, one sentence each",
     "input": "records and files that were delivered more than once, files of another version",
-    "figures": "sizes of the fleet, of user topics and windows; queue-seconds of consumers by strategy",
+    "figures": "sizes of the fleet, of user topics and windows",
     "incidents": "how many incidents of the one list go on, and how many there are of each level and kind",
     "headline": "what is wrong, in one sentence: the first sentence of report.html",
     "notes": "sentences for sections of the page; `clocks`: name servers whose clocks are not known well enough",
-    "translations": "`incomplete` and `notes` in other languages, by language, for `report --language`",
+    "told": "what `notes` are made from beside the tables, for `report --language`",
     "options": "options of the run, as texts",
     "report": "name of the page; report.md and incidents.jsonl are beside it",
 }
@@ -57,135 +132,79 @@ SUMMARY_KEYS = {
 FOLLOWED_MAX, TOPICS_FOLLOWED, FOLLOWED_ROWS_MAX = 3_000, 2, 50_000
 # The tables with the effects of incidents. If the list is made from a part of their rows, all rows are counted.
 EFFECTS = ("key_windows", "impact")
-HARM = tuple(f"{loss}_qs_{how}" for loss in ("orphaned", "dup") for how in ("mean", "max"))
 # Figures of the whole run: a table, and SQL over it.
 SIZES = {
     "events": ("sources", "sum(events)"),
     "name_servers": ("ns_uptime", "count(distinct ns)"),
     "brokers": ("broker_intervals", "count(distinct broker)"),
     "topics": ("topics", "count_if(kind = 'user' and created is not null)"),
-    "dead_topics": ("dead_topics", "count_if(kind = 'user')"),
-    "uneven_topics": ("topics", "count_if(kind = 'user' and skew > 1)"),
     "sole_topics": ("topics", "count_if(kind = 'user' and served = 1)"),
-    "missing_hours": ("missing_topics", "count_if(topic_kind <> 'system')"),
-    "incidents": ("incidents", f"count_if({CERTAIN})"),
-    "lost_incidents": ("incidents", f"count_if(doubt = '{LOST_RECORDS}')"),
-    "clock_incidents": ("incidents", f"count_if(doubt = '{CLOCKS}')"),
+    "divergences": ("divergences", f"count_if({CERTAIN})"),
+    "lost_divergences": ("divergences", f"count_if(doubt = '{LOST_RECORDS}')"),
+    "clock_divergences": ("divergences", f"count_if(doubt = '{CLOCKS}')"),
     "windows": ("key_windows", f"count_if({CERTAIN} and kind = 'user')"),
     "lost_windows": ("key_windows", f"count_if(doubt = '{LOST_RECORDS}' and kind = 'user')"),
     "clock_windows": ("key_windows", f"count_if(doubt = '{CLOCKS}' and kind = 'user')"),
 }
 
 
-def figures(results: Results) -> dict[str, float]:
-    """Figures of the whole run, from the whole tables. Queue-seconds are those of the worst group size."""
-    worst = (
-        results.frame("impact")
-        .groupBy("topic", "t1", "t2", "strategy")
-        .agg(*each(F.max, *HARM))
-        .groupBy("strategy")
-        .agg(*each(F.sum, *HARM))
-    )
-    harm = {f"{name}_{row['strategy']}": row[name] for row in worst.collect() for name in HARM}
-    return harm | _numbers(results, SIZES)
+def numbers_of(results: Results) -> tuple[dict[str, int], dict[str, int]]:
+    """The count of each finding of the catalogue, and the figures of the run, from the whole tables by one query."""
+    findings = {job.finding.name: (job.name, job.finding.count) for job in JOBS if job.finding}
+    by_table: defaultdict[str, list[Column]] = defaultdict(list)
+    for kind, wanted in (("finding", findings), ("figure", SIZES)):
+        for name, (table, number) in wanted.items():
+            n = F.coalesce(F.expr(number), F.lit(0)).cast("long").alias("n")
+            by_table[table].append(F.struct(F.lit(kind).alias("kind"), F.lit(name).alias("name"), n))
+    frames = [results.frame(table).agg(F.array(*numbers).alias("all")) for table, numbers in by_table.items()]
+    found = {(one.kind, one.name): one.n for row in reduce(DataFrame.unionByName, frames).collect() for one in row.all}
+    return {name: found["finding", name] for name in findings}, {name: found["figure", name] for name in SIZES}
 
 
-def findings(results: Results) -> dict[str, int]:
-    """The count of each finding of the catalogue."""
-    return _numbers(results, {job.finding.name: (job.name, job.finding.count) for job in JOBS if job.finding})
+class Told(NamedTuple):
+    """What sentences about a run take beside its tables. ``t1`` and ``clocks``: --to and --clocks, us; ``unlooked``:
+    days on which not every name server journalled lookups."""
 
-
-def _numbers(results: Results, wanted: Mapping[str, tuple[str, str]]) -> dict[str, int]:
-    """One number of each table, by one query for all."""
-    frames = [
-        results.frame(table)
-        .agg(F.coalesce(F.expr(number), F.lit(0)).cast("long").alias("n"))
-        .select(F.lit(name).alias("name"), "n")
-        for name, (table, number) in wanted.items()
-    ]
-    found = {row["name"]: row["n"] for row in reduce(DataFrame.unionByName, frames).collect()}
-    return {name: found[name] for name in wanted}
-
-
-class Noted(NamedTuple):
-    """What notes are made of: how many days are uncovered, and rows of SOURCES, NS_UPTIME and
-    CLOCK_DAYS, of the last day of each name server."""
-
-    uncovered: int
-    sources: Sequence[Mapping[str, Any]]
-    uptime: Sequence[Mapping[str, Any]]
-    clocks: Sequence[Mapping[str, Any]]
-
-
-def noted(results: Results, uncovered: int) -> Noted:
-    """From the tables of the run. ``uncovered``: days without journalled lookups."""
-    sources, uptime, clocks = (results.rows(name) for name in ("sources", "ns_uptime", "clock_days"))
-    return Noted(uncovered, sources, uptime, list(last_day_of_each(clocks).values()))
-
-
-def worded(noted: Noted, dead_days: int, delivered: Delivered, within: int | None) -> dict[str, list[str]]:
-    """Sentences for sections of the page, about facts that are not in their tables, in the current language.
-    ``within``: --clocks, us."""
-    sentences: dict[str, list[str]] = {}
-    if noted.uncovered:
-        said = _(
-            "Not every name server journalled lookups on %(n)s of the last %(days)s days, so no topic is called dead."
-        )
-        sentences["topics"] = [said % {"n": noted.uncovered, "days": dead_days}]
-    if delivered.repeated:
-        sentences["quality"] = [_came_again(delivered)]
-    for section, notes in outside_notes(noted.sources, noted.uptime).items():
-        sentences[section] = [*sentences.get(section, []), *notes]
-    if given := given_notes(noted.clocks, within):
-        sentences["quality"] = [*sentences.get("quality", []), *given]
-    if unsure := clock_notes(noted.clocks, within):
-        sentences[CLOCKS] = unsure
-    return sentences
-
-
-def _came_again(delivered: Delivered) -> str:
-    n, copies = delivered.repeated, delivered.copies
-    records = _.plural("%(n)s record", "%(n)s records", n) % {"n": f"{n:,}"}
-    if not copies:
-        return _("%(records)s came more than once. Each record counts once.") % {"records": records}
-    files = _.plural("%(n)s whole file", "%(n)s whole files", copies) % {"n": f"{copies:,}"}
-    return _("%(records)s came more than once, %(files)s among them. Each record counts once.") % {
-        "records": records, "files": files
-    }  # fmt: skip
+    t1: int | None
+    dead_days: int
+    clocks: int | None
+    unlooked: int
 
 
 class Sentences(NamedTuple):
     """Why the input is incomplete, and notes for sections."""
 
-    incomplete: Sequence[str]
-    notes: Mapping[str, Sequence[str]]
+    incomplete: list[str]
+    notes: dict[str, list[str]]
 
 
-def in_each_language(say: Callable[[], Sentences]) -> dict[str, Sentences]:
-    """What it says, by language."""
-    said = {}
-    for name in (ENGLISH, *OTHERS):
-        with speaking(name):
-            said[name] = say()
-    return said
-
-
-def told(summary: Mapping[str, Any]) -> Sentences:
-    """The sentences of a summary in the current language."""
-    said = summary["translations"].get(language(), summary)
-    return Sentences(said["incomplete"], said["notes"])
+def sentences(results: Results, observation: Observation, told: Told, came: Delivered) -> Sentences:
+    """What a run says beside its tables, in the current language."""
+    why = [*incomplete(results.rows("quality")), *too_short(told.t1, observation), *unread(came.foreign)]
+    notes = defaultdict[str, list[str]](list)
+    if told.unlooked:
+        said = _(
+            "Not every name server journalled lookups on %(n)s of the last %(days)s days, so no topic is called dead."
+        )
+        notes["topics"].append(said % {"n": told.unlooked, "days": told.dead_days})
+    if came.repeated:
+        said = _("Records that came more than once, and count once: %(n)s. Whole files among them: %(files)s.")
+        notes["quality"].append(said % {"n": f"{came.repeated:,}", "files": f"{came.copies:,}"})
+    for section, outside in outside_notes(results.rows("sources"), results.rows("ns_uptime")).items():
+        notes[section] += outside
+    clocks = list(last_day_of_each(results.rows("clock_days")).values())
+    notes["quality"] += given_notes(clocks, told.clocks)
+    notes[CLOCKS] += clock_notes(clocks, told.clocks)
+    return Sentences(why, {section: said for section, said in notes.items() if said})
 
 
 def summarise(
-    results: Results,
-    observation: Observation,
-    said: Mapping[str, Sentences],
-    options: Mapping[str, str],
-    delivered: Delivered,
+    results: Results, observation: Observation, told: Told, options: Mapping[str, str], came: Delivered
 ) -> dict[str, Any]:
-    """What summary.json holds. ``said``: by language."""
-    counts = findings(results)
-    incomplete, notes = said[ENGLISH]
+    """What summary.json holds."""
+    counts, figures = numbers_of(results)
+    with speaking(ENGLISH):
+        incomplete, notes = sentences(results, observation, told, came)
     outcome = verdict(counts, incomplete)
     return {
         "version": SUMMARY_VERSION,
@@ -195,11 +214,11 @@ def summarise(
         "exit_status": STATUS[outcome],
         "observation": observation._asdict(),
         "findings": counts,
-        "incomplete": list(incomplete),
-        "input": delivered._asdict(),
-        "figures": figures(results),
-        "notes": {name: list(sentences) for name, sentences in notes.items()},
-        "translations": {name: said[name]._asdict() for name in OTHERS},
+        "incomplete": incomplete,
+        "input": came._asdict(),
+        "figures": figures,
+        "notes": notes,
+        "told": told._asdict(),
         "options": dict(options),
         "report": REPORT,
     }
@@ -216,16 +235,17 @@ def report_input(results: Results, summary: Mapping[str, Any]) -> ReportInput:
 def _of_run(results: Results, summary: Mapping[str, Any]) -> ReportInput:
     """CLOCK_DAYS says by which offsets the times of records were corrected."""
     clocks, tables = Table.of(results.rows("clock_days")), results.tables(LISTED)
-    incomplete, notes = told(summary)
+    observation = Observation(**summary["observation"])
+    incomplete, notes = sentences(results, observation, Told(**summary["told"]), Delivered(**summary["input"]))
     return ReportInput(
-        t0=summary["observation"]["t0"],
-        t1=summary["observation"]["t1"],
+        t0=observation.t0,
+        t1=observation.t1,
         verdict=Verdict(summary["verdict"]),
         incomplete=incomplete,
         options=summary["options"],
         figures=summary["figures"],
         notes=notes,
-        tables=tables | {"topic_intervals": _followed(results, tables["incidents"]), "clock_days": clocks},
+        tables=tables | {"topic_intervals": _followed(results, tables["divergences"]), "clock_days": clocks},
     )
 
 
@@ -261,7 +281,7 @@ def outcome_of(summary: Mapping[str, Any], data: ReportInput, out: str) -> RunOu
     )  # fmt: skip
 
 
-# The rows of INCIDENTS that ``incident`` (its place in the list) was made from, whose time in all is [begin, end).
+# The rows of DIVERGENCES that ``incident`` (its place in the list) was made from, whose time in all is [begin, end).
 MADE_FROM = columns("incident:int broker:string cause:string t1:long t2:long topics:strings begin:long end:long")
 
 
@@ -309,7 +329,7 @@ def _effects(results: Results, made_from: DataFrame) -> DataFrame:
 
 
 def _with(incident: Incident, effect: Mapping[str, Any]) -> Incident:
-    """A row of INCIDENTS knows its number of topics; several may have topics in common."""
+    """A row of DIVERGENCES knows its number of topics; several may have topics in common."""
     topics = effect["topics"] if len(incident.rows) > 1 else incident.harm.topics
     orphaned, twice = round(effect["orphaned"]), round(effect["twice"])
     return replace(incident, harm=replace(incident.harm, topics=topics, orphaned=orphaned, twice=twice))

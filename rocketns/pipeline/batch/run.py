@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.findings import RunOutcome, incomplete, unread
 from rocketns.pipeline.batch.observing import (
     by_own_clocks,
     common_end,
@@ -19,25 +18,21 @@ from rocketns.pipeline.batch.observing import (
     last_days,
     observed,
     reach_of,
-    too_short,
 )
 from rocketns.pipeline.batch.reporting import (
     SUMMARY_VERSION,
-    Sentences,
-    in_each_language,
+    RunOutcome,
+    Told,
     incidents_in_short,
-    noted,
     outcome_of,
     pages_of,
     report_input,
     summarise,
-    worded,
+    unread,
 )
 from rocketns.pipeline.batch.tables import Options, Read, Say, clocks_table, other_tables
-from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US
-from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation, plain_rows
-from rocketns.pipeline.contract.times import moment
+from rocketns.pipeline.contract.terms import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, BadInput, moment
 from rocketns.pipeline.jobs.reach import reaches
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import folder_at
@@ -70,17 +65,11 @@ def audit(spark: SparkSession, request: Request, say: Say) -> RunOutcome:
     observation, uncovered, since = computed(spark, request, being_written, results, say)
     say(_("report"))
     came = delivered(spark, stored_in(request.out), since)
-    faults = results.rows("quality")
     results.clear()
     places = {"journal": folder_at(spark, request.journal).anywhere, "out": folder_at(spark, request.out).anywhere}
     shown_options = places | shown(request, observation, str(spark.sparkContext.master))
-    facts = noted(results, uncovered)
-
-    def say_it() -> Sentences:
-        why = [*incomplete(faults), *too_short(request.t1, observation), *unread(came.foreign)]
-        return Sentences(why, worded(facts, request.dead_days, came, request.clocks))
-
-    summary = summarise(results, observation, in_each_language(say_it), shown_options, came)
+    told = Told(request.t1, request.dead_days, request.clocks, uncovered)
+    summary = summarise(results, observation, told, shown_options, came)
     data = report_input(results, summary)
     summary |= incidents_in_short(data)
     results.publish(summary, pages_of(data))

@@ -18,9 +18,8 @@ from rocketns.pipeline.jobs.access import admin_changes, new_addresses, refused_
 from rocketns.pipeline.jobs.brokers import broker_stats
 from rocketns.pipeline.jobs.clocks import clock_days, corrected
 from rocketns.pipeline.jobs.departures import departures
-from rocketns.pipeline.jobs.divergence import key_windows, topic_segments
+from rocketns.pipeline.jobs.divergences import divergences
 from rocketns.pipeline.jobs.impact import group_members, imbalance, impact
-from rocketns.pipeline.jobs.incidents import incidents
 from rocketns.pipeline.jobs.quality import quality, sources, topic_doubts
 from rocketns.pipeline.jobs.reach import late_days, suspects, with_repaired_times
 from rocketns.pipeline.jobs.state import Base, base, broker_intervals, topic_intervals
@@ -36,6 +35,7 @@ from rocketns.pipeline.jobs.topics import (
     without_unread,
 )
 from rocketns.pipeline.jobs.unwritable import unwritable
+from rocketns.pipeline.jobs.windows import key_windows, topic_segments
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.results import Results, materialized_if_small
 
@@ -132,7 +132,7 @@ def _divergence(state: State, seen: Observation, options: Options, results: Resu
         topic_doubts=state.doubts, clock_days=state.clocks, system_topics=state.system_topics,
     )  # fmt: skip
     windows = results.save("key_windows", windows)
-    results.save("incidents", incidents(windows, state.events))
+    results.save("divergences", divergences(windows, state.events))
     segments = results.save("topic_segments", topic_segments(state.topics, up, windows, seen, checkpoint))
     members = results.save("group_members", group_members(state.callers))
     read = without_unread(segments, state.system_topics, members)

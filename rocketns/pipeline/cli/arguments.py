@@ -1,23 +1,129 @@
-"""The options of `rocketns audit`: commands, options and help. Nothing here needs Spark."""
+"""The options of `rocketns audit`: commands, options and help, and the values of options, checked: each error says what
+to write. Nothing here needs Spark.
+"""
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
+from rocketns.addresses import listed
+from rocketns.journal.chain import HASH_CHARS
 from rocketns.languages import parsers
-from rocketns.pipeline.cli.values import (
-    counts,
-    day_count,
-    duration,
-    duration_or_folder,
-    folder,
-    head,
-    instant,
-    setting,
-)
-from rocketns.pipeline.contract import defaults
+from rocketns.pipeline.contract import terms
+from rocketns.pipeline.saying import _
+from rocketns.tools.arguments import DAY_S, seconds_of
+
+GROUP_MIN, GROUP_MAX = 2, 64  # one consumer always agrees with itself
+DAYS_MAX = 36_500  # as journalRetentionDays
+TIMES_US = range(253_000_000_000 * 1_000_000)  # up to 9987: Python shows times before 10000, and some are added to it
+HEAD = re.compile(rf"(?:([A-Za-z0-9._-]+):(\d{{1,18}}):(\d{{1,18}}):)?([0-9a-f]{{{HASH_CHARS}}})")
+
+
+class Head(NamedTuple):
+    """The head of an earlier check. Without name server only the hash is known."""
+
+    ns: str | None
+    boot: int
+    seq: int
+    hash: str
+
+    @classmethod
+    def of(cls, text: str) -> Head | None:
+        """None if the text is no head."""
+        match = HEAD.fullmatch(text.strip())
+        return None if match is None else cls(match[1], int(match[2] or 0), int(match[3] or 0), match[4])
+
+
+def instant(text: str) -> int:
+    """Epoch us of an ISO date or time from 1970 on, in UTC unless it has a zone."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            _(
+                "%(text)r is not a time: write 2026-11-21, 2026-11-21T14:03 or 2026-11-21T14:03:05.25; a zone is added "
+                "as in 2026-11-21T14:03+02:00"
+            )
+            % {"text": text}
+        ) from None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    us = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    if us not in TIMES_US:
+        raise argparse.ArgumentTypeError(_("%(text)r: write a time after 1970 and before 9987") % {"text": text})
+    return us
+
+
+def duration(text: str) -> int:
+    """Microseconds of 5s, 250ms, 1h30m or 7d; a number without a unit is seconds."""
+    seconds = seconds_of(text.strip())
+    if seconds is None:
+        raise argparse.ArgumentTypeError(
+            _("%(text)r is not a duration: write 5s, 250ms, 2m, 1h or 7d") % {"text": text}
+        )
+    if seconds > DAYS_MAX * DAY_S:
+        raise argparse.ArgumentTypeError(
+            _("%(text)r: write a duration of at most %(n)sd") % {"text": text, "n": DAYS_MAX}
+        )
+    return round(seconds * 1_000_000)
+
+
+def duration_or_folder(text: str) -> int | str:
+    """Microseconds if it is written as a duration, otherwise a folder."""
+    return folder(text) if seconds_of(text.strip()) is None else duration(text)
+
+
+def counts(text: str) -> tuple[int, ...]:
+    """Sizes of consumer groups, such as 2,3,4."""
+    try:
+        numbers = tuple(sorted({int(word) for word in listed(text)}))
+    except ValueError:
+        numbers = ()
+    if not numbers or numbers[0] < GROUP_MIN or numbers[-1] > GROUP_MAX:
+        raise argparse.ArgumentTypeError(
+            _("%(text)r: write sizes of consumer groups from %(least)s to %(most)s, such as 2,3,4")
+            % {"text": text, "least": GROUP_MIN, "most": GROUP_MAX}
+        )
+    return numbers
+
+
+def setting(text: str) -> tuple[str, str]:
+    """spark.a.b=c as a pair."""
+    name, equals, value = text.partition("=")
+    if not name.startswith("spark.") or not equals:
+        raise argparse.ArgumentTypeError(_("%(text)r: write spark.NAME=VALUE") % {"text": text})
+    return name, value
+
+
+def folder(text: str) -> str:
+    """A path. Empty text is refused: an unset variable would name the root of the file system."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(_("the path is empty: name a folder"))
+    return text
+
+
+def head(text: str) -> Head:
+    """The head of a chain of hashes."""
+    found = Head.of(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(
+            _("%(text)r is no head: write one as 'rocketns audit verify' prints it") % {"text": text}
+        )
+    return found
+
+
+def day_count(text: str) -> int:
+    """A number of days, from 1 to DAYS_MAX."""
+    if not text.isdecimal() or len(text) > len(str(DAYS_MAX)) or not 1 <= int(text) <= DAYS_MAX:
+        raise argparse.ArgumentTypeError(
+            _("%(text)r: write a number of days from 1 to %(n)s") % {"text": text, "n": DAYS_MAX}
+        )
+    return int(text)
+
 
 WIDTH = 110  # columns of the help
 ABOUT = """\
@@ -94,9 +200,9 @@ SPARK = (
     _option("--conf", action="append", default=[], metavar="KEY=VALUE", type=setting,
         help="a Spark setting, such as spark.driver.memory=3g; may be repeated"),
 )  # fmt: skip
-MIN_WINDOW = _option("--min-window", type=duration, default=defaults.MIN_WINDOW_US, metavar="DURATION",
+MIN_WINDOW = _option("--min-window", type=duration, default=terms.MIN_WINDOW_US, metavar="DURATION",
     help="shorter disagreements are left out: a registration reaches the name servers one after another "
-         f"(default: {defaults.seconds(defaults.MIN_WINDOW_US)})")  # fmt: skip
+         f"(default: {terms.seconds(terms.MIN_WINDOW_US)})")  # fmt: skip
 CLOCKS = _option("--clocks", type=duration, metavar="TIME",
     help="the clocks of all machines differ by this at most, since they are synchronised (NTP), such as 1s. It counts "
          "where the journals show nothing better. (default: unknown, so 10 minutes, or an hour)")  # fmt: skip
@@ -130,12 +236,12 @@ RUN = (
              "(default: all)"),
     MIN_WINDOW,
     CLOCKS,
-    _option("--groups", type=counts, default=defaults.GROUP_SIZES, metavar="N,N",
+    _option("--groups", type=counts, default=terms.GROUP_SIZES, metavar="N,N",
         help="sizes of consumer groups that the impact is computed for, over every way to spread their members over "
-             f"the name servers (default: {','.join(map(str, defaults.GROUP_SIZES))}). Groups whose members the "
+             f"the name servers (default: {','.join(map(str, terms.GROUP_SIZES))}). Groups whose members the "
              "journals name are computed as they really were, whatever their size"),
-    _option("--dead-days", type=day_count, default=defaults.DEAD_DAYS, metavar="DAYS",
-        help=f"days without a lookup after which a topic is called dead (default: {defaults.DEAD_DAYS})"),
+    _option("--dead-days", type=day_count, default=terms.DEAD_DAYS, metavar="DAYS",
+        help=f"days without a lookup after which a topic is called dead (default: {terms.DEAD_DAYS})"),
     _option("--csv", action="store_true", help="also write every result table as CSV, beside the Parquet"),
     *SPARK,
 )  # fmt: skip
@@ -153,14 +259,14 @@ STREAM = (
              "correct each clock as on the last day of that run (./1s is a folder)"),
     _option("--alertmanager", metavar="URL",
         help="address of a Prometheus Alertmanager (API v2), such as http://localhost:9093"),
-    _option("--every", type=duration, default=defaults.EVERY_US, metavar="DURATION",
-        help=f"how often to look for new records (default: {defaults.seconds(defaults.EVERY_US)})"),
-    _option("--grace", type=duration, default=defaults.GRACE_US, metavar="DURATION",
+    _option("--every", type=duration, default=terms.EVERY_US, metavar="DURATION",
+        help=f"how often to look for new records (default: {terms.seconds(terms.EVERY_US)})"),
+    _option("--grace", type=duration, default=terms.GRACE_US, metavar="DURATION",
         help="how late a heartbeat may be at one name server before a partition is alerted "
-             f"(default: {defaults.seconds(defaults.GRACE_US)})"),
-    _option("--silent-after", type=duration, default=defaults.STREAM_SILENT_AFTER_US, metavar="DURATION",
+             f"(default: {terms.seconds(terms.GRACE_US)})"),
+    _option("--silent-after", type=duration, default=terms.STREAM_SILENT_AFTER_US, metavar="DURATION",
         help="how far a journal may lag behind the others before its name server counts as silent "
-             f"(default: {defaults.seconds(defaults.STREAM_SILENT_AFTER_US)})"),
+             f"(default: {terms.seconds(terms.STREAM_SILENT_AFTER_US)})"),
     _option("--once", action="store_true", help="process what is there, then stop"),
     MIN_WINDOW, *SPARK,
 )  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from rocketns.pipeline.cli.arguments import parse
 from rocketns.pipeline.cli.collecting import Progress, collected, journal_of, with_unread
 from rocketns.pipeline.cli.spark import SMALL_BATCHES, TINY, check_extra, check_installed, fitting, is_here, session
-from rocketns.pipeline.contract.exits import EXIT_FAILED, EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
+from rocketns.pipeline.contract.terms import EXIT_FAILED, EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
 from rocketns.pipeline.saying import _
 
 
@@ -102,10 +102,10 @@ def _stream(options: argparse.Namespace, say: Progress) -> int:
     return 0
 
 
-def _verify(options: argparse.Namespace, say: Progress) -> int:
+def _verify(options: argparse.Namespace, _say: Progress) -> int:
     from rocketns.pipeline.cli.verify import verify
 
-    verified = verify(options.journal, options.head, say)
+    verified = verify(options.journal, options.head)
     print("\n".join(verified.lines))
     return verified.exit_status
 

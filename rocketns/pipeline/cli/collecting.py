@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from rocketns.languages import language
-from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, STATUS, BadInput, Verdict
+from rocketns.pipeline.contract.terms import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, STATUS, BadInput, Verdict
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import is_on_this_machine
 
@@ -88,8 +88,5 @@ class Progress:
         self._clock, self._start = clock, clock()
 
     def __call__(self, text: str) -> None:
-        sys.stderr.write(f"{self.seconds():6.1f} s  {text}\n")
+        sys.stderr.write(f"{self._clock() - self._start:6.1f} s  {text}\n")
         sys.stderr.flush()
-
-    def seconds(self) -> float:
-        return self._clock() - self._start

@@ -16,9 +16,9 @@ from zipfile import ZipFile
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.findings import RunOutcome
+from rocketns.pipeline.batch.reporting import RunOutcome
 from rocketns.pipeline.batch.run import Request, audit
-from rocketns.pipeline.contract.exits import BadInput
+from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.incidents.model import Kind
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, LINES

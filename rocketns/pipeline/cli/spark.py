@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rocketns.extras import install_command
 from rocketns.languages import N_
 from rocketns.pipeline.cli.collecting import Progress
-from rocketns.pipeline.contract.exits import BadInput
+from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import is_on_this_machine
 

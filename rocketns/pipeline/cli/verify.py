@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rocketns.languages import N_
-from rocketns.pipeline.cli.collecting import Progress
-from rocketns.pipeline.cli.values import Head
-from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
+from rocketns.pipeline.cli.arguments import Head
+from rocketns.pipeline.contract.terms import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.verifying import FAULTS_MAX, Checked, check, name_servers, strays
 
-PROGRESS_EVERY_S = 5.0
 CAVEAT = N_(
     "A chain shows changes of what it was made of. Whoever can write the files can make it anew up to its end, or cut "
     "its end off: keep heads where they cannot be changed, and check them with --head."
@@ -28,7 +26,7 @@ class Verified(NamedTuple):
     exit_status: int
 
 
-def verify(journal: str, heads: Sequence[Head], say: Progress) -> Verified:
+def verify(journal: str, heads: Sequence[Head]) -> Verified:
     """Check all name servers of a journal, and whether these heads are in their chains. BadInput."""
     root = Path(journal)
     names = name_servers(root)
@@ -38,7 +36,7 @@ def verify(journal: str, heads: Sequence[Head], say: Progress) -> Verified:
         )
     wanted = {head.hash for head in heads}
     try:
-        found = [check(root, ns, wanted, _Saying(say, ns)) for ns in names]
+        found = [check(root, ns, wanted) for ns in names]
         unread = list(strays(root))
     except OSError as error:
         raise BadInput(_("the journal cannot be read: %(error)s") % {"error": error}) from error
@@ -51,18 +49,6 @@ def verify(journal: str, heads: Sequence[Head], say: Progress) -> Verified:
     is_unsure = bool(gone) or any(one.head is None for one in found)
     status = EXIT_FINDINGS if is_broken else EXIT_USAGE if is_unsure else EXIT_NOTHING
     return Verified([*lines, _(CAVEAT)], status)
-
-
-class _Saying:
-    """Says how far the check of a name server is, every few seconds."""
-
-    def __init__(self, say: Progress, ns: str) -> None:
-        self._say, self._ns, self._said_s = say, ns, say.seconds()
-
-    def __call__(self, done: int) -> None:
-        if self._say.seconds() - self._said_s >= PROGRESS_EVERY_S:
-            self._said_s = self._say.seconds()
-            self._say(_("%(ns)s: %(n)s MiB read") % {"ns": self._ns, "n": done >> 20})
 
 
 def _lines(one: Checked) -> Iterator[str]:

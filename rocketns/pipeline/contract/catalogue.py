@@ -14,12 +14,11 @@ from pyspark.sql.types import StructType
 
 from rocketns.languages import N_
 from rocketns.pipeline.contract import meanings, schema
-from rocketns.pipeline.contract.meanings import Meaning
 
 # Sections of the page, in their order, with their titles.
 SECTIONS = {
     "divergence": N_("Divergence"),
-    "timeline": N_("Timeline and name servers"),
+    "servers": N_("Name servers"),
     "impact": N_("Consumer impact"),
     "imbalance": N_("Producer imbalance"),
     "brokers": N_("Brokers"),
@@ -43,15 +42,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Job:
-    """One result table. ``name``: its folder below results/. ``rows``: what one row is. ``order``: how rows are sorted
-    where the page lists them, SQL expressions with an optional last word such as desc (a method of Column); empty where
-    the page does not list the table."""
+    """One result table. ``name``: its folder below results/. ``rows``: what one row is. ``meaning``: how to read it, a
+    message where the page lists the table. ``order``: how rows are sorted there, SQL expressions with an optional last
+    word such as desc (a method of Column); empty where the page does not list the table."""
 
     name: str
     rows: str
     schema: StructType
     section: str
-    meaning: Meaning
+    meaning: str
     order: tuple[str, ...] = ()
     finding: Finding | None = None
 
@@ -65,10 +64,10 @@ JOBS = (
     Job("key_windows", "a stretch of time in which name servers disagree about one topic on one broker",
         schema.KEY_WINDOWS, "divergence", meanings.WINDOWS,
         (CERTAIN_FIRST, USERS_FIRST, LONGEST_FIRST, "topic", "broker", "t1")),
-    Job("incidents", "windows with the same broker and cause that begin close to each other",
-        schema.INCIDENTS, "divergence", meanings.INCIDENTS,
+    Job("divergences", "windows with the same broker and cause that begin close to each other",
+        schema.DIVERGENCES, "divergence", meanings.DIVERGENCES,
         (CERTAIN_FIRST, LONGEST_FIRST, "broker", "cause", "t1"),
-        Finding("incidents", f"count_if({CERTAIN})",
+        Finding("divergences", f"count_if({CERTAIN})",
                 N_("divergences: name servers disagreed about routes of a broker"))),
     Job("topic_segments", "a stretch of a topic's windows in which no view changes", schema.TOPIC_SEGMENTS,
         "divergence", meanings.SEGMENTS),
@@ -90,15 +89,15 @@ JOBS = (
         meanings.BROKERS, ("availability asc_nulls_last", "broker", "ns", "bid", "addr"),
         Finding("flaps", "count(distinct if(flaps > 0, broker, null))",
                 N_("brokers that flapped: they failed and came back within ten minutes"))),
-    Job("ns_uptime", "a start of a name server", schema.NS_UPTIME, "timeline", meanings.SERVERS,
+    Job("ns_uptime", "a start of a name server", schema.NS_UPTIME, "servers", meanings.SERVERS,
         ("ns", "t1"),
         Finding("killed", "count_if(end_cause = 'lost')", N_("name servers that ended without a stop record"))),
     Job("broker_intervals", "a stretch in which a name server listed a broker address",
-        schema.BROKER_INTERVALS, "timeline", meanings.TIMELINE,
+        schema.BROKER_INTERVALS, "servers", meanings.INTERVALS,
         ("end_cause in ('open', 'stop')", "broker", "ns", "bid", "addr", "t1")),
     Job("topic_intervals",
         "a stretch in which a name server had a topic with the same queues on a broker", schema.TOPIC_INTERVALS,
-        "timeline", meanings.TOPIC_INTERVALS),
+        "servers", meanings.TOPIC_INTERVALS),
     Job("topics", "a topic that a broker had or a client asked for", schema.TOPICS, "topics",
         meanings.TOPICS, (USERS_FIRST, "n desc", "topic")),
     Job("dead_topics", "a topic that nobody looked up", schema.DEAD_TOPICS, "topics", meanings.DEAD,

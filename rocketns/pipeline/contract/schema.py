@@ -57,6 +57,7 @@ CLOCK_DAYS = columns(
 
 # What is missing from the input. kind: corrupt (n lines) | drop (n dropped records) | hole (n missing records) |
 # silent (n us without a record before the end) | unknown (the boot's start is missing and it has no whole snapshot).
+# detail: the file of corrupt lines, the numbers around a hole.
 QUALITY = columns("kind:string ns:string boot:long t1:long t2:long n:long detail:string")
 
 # What was read of each name server. clock: the method of CLOCK_DAYS on its last day; uncertainty_us: its uncertainty.
@@ -152,7 +153,7 @@ DEPARTURES = columns(
 # servers that lacked the broker when one of them began (none if all had it, with other queues or permissions);
 # longest: us; gap_max: ms, null if none was noted; stalled: the name servers compared that did not run themselves when
 # a window began, or just before; doubt: that of all its windows.
-INCIDENTS = columns(
+DIVERGENCES = columns(
     "cause:string broker:string t1:long t2:long windows:long topics:long user_topics:long topic_sample:strings "
     "queues:long ns_without:strings opened_by:strings longest:long gap_max:long stalled:strings doubt:string "
     "t1_early:long t2_early:long"

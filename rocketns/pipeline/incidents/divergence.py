@@ -1,4 +1,4 @@
-"""Incidents in which name servers disagree: rows of INCIDENTS, put together over brokers.
+"""Incidents in which name servers disagree: rows of DIVERGENCES, put together over brokers.
 
 A name server that is cut off loses its brokers one after another, each at its own timeout. That is one incident.
 """
@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from rocketns.pipeline.contract.causes import FAILURES, NOTICED_LATE, OBSERVED, WATCHED
 from rocketns.pipeline.contract.tables import Row
-from rocketns.pipeline.contract.times import SECOND_US
+from rocketns.pipeline.contract.terms import FAILURES, NOTICED_LATE, OBSERVED, SECOND_US, WATCHED
 from rocketns.pipeline.incidents.facts import Facts
 from rocketns.pipeline.incidents.harm import harm_of_rows, to_ask_about
 from rocketns.pipeline.incidents.model import DELETED, Incident, Kind, MadeFrom
@@ -26,7 +25,7 @@ Signature = tuple[Kind, str, tuple[str, ...], bool]
 
 
 def disagreements(rows: Iterable[Row], facts: Facts) -> list[Incident]:
-    """Incidents from rows of INCIDENTS."""
+    """Incidents from rows of DIVERGENCES."""
     parts = [part for row in rows for part in _parts(row, facts)]
     return [_incident(signature, group, facts) for signature, group in _together(parts, facts)]
 
@@ -62,7 +61,7 @@ def _part(row: Row, windows: Sequence[Row], facts: Facts) -> Row:
 
 
 def _hidden(window: Row) -> int:
-    """How many read queues one name server showed and another did not, as in INCIDENTS."""
+    """How many read queues one name server showed and another did not, as in DIVERGENCES."""
     shown = [int(v.get("r") or 0) if v["present"] else 0 for v in window["first"] or ()]
     return max(shown, default=0) - min(shown, default=0)
 
@@ -93,7 +92,7 @@ def without_route(row: Row, facts: Facts) -> tuple[str, ...]:
 
 
 def windows_of(row: Row, facts: Facts) -> list[Row]:
-    """The key windows of a row of INCIDENTS, as far as they are here; if some were followed, only these."""
+    """The key windows of a row of DIVERGENCES, as far as they are here; if some were followed, only these."""
     found = [*_windows(row, facts)]
     return [window for window in found if window["followed"]] or found
 
@@ -119,7 +118,7 @@ def _change(windows: Sequence[Row]) -> str:
     return DELETED if windows and all(map(went, windows)) else ""
 
 
-def odd_ones(windows: Iterable[Row]) -> tuple[str, ...]:
+def minority_servers(windows: Iterable[Row]) -> tuple[str, ...]:
     """The name servers whose view most of the others do not share; all of them if no view has a majority."""
     votes: Counter[str] = Counter()
     everyone: set[str] = set()
@@ -168,12 +167,12 @@ def _joins(row: Row, first: Row, signature: Signature) -> bool:
 
 def _signature(row: Row, facts: Facts) -> Signature:
     kind = kind_of(row, facts)
-    ns = missing_at(row, facts) if kind is Kind.MISSING else odd_ones(windows_of(row, facts))
+    ns = missing_at(row, facts) if kind is Kind.MISSING else minority_servers(windows_of(row, facts))
     return kind, str(row.get("cause") or ""), ns or tuple(row.get("opened_by") or ()), row["t2"] >= facts.t1
 
 
 def made_from(rows: Iterable[Row]) -> tuple[MadeFrom, ...]:
-    """The rows of INCIDENTS, or their parts, as an incident names them."""
+    """The rows of DIVERGENCES, or their parts, as an incident names them."""
     return tuple(
         MadeFrom(str(row["broker"]), row.get("cause"), int(row["t1"]), int(row["t2"]), row.get("users")) for row in rows
     )

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocketns.pipeline.contract.causes import LOST_RECORDS, NAME_SERVER_ENDED, STILL_OPEN
 from rocketns.pipeline.contract.tables import Row
-from rocketns.pipeline.contract.times import HOUR_US, SECOND_US
+from rocketns.pipeline.contract.terms import HOUR_US, LOST_RECORDS, NAME_SERVER_ENDED, SECOND_US, STILL_OPEN
 from rocketns.pipeline.incidents.facts import Facts, still_listed
 from rocketns.pipeline.incidents.harm import NAME_SERVER
 from rocketns.pipeline.incidents.model import Incident, Kind, Record

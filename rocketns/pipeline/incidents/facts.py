@@ -15,9 +15,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from rocketns.pipeline.contract.causes import NAME_SERVER_ENDED, STILL_OPEN
 from rocketns.pipeline.contract.tables import Row, Table
-from rocketns.pipeline.contract.times import DAY_US, day
+from rocketns.pipeline.contract.terms import DAY_US, NAME_SERVER_ENDED, STILL_OPEN, day
 
 NO_ROWS = Table()
 

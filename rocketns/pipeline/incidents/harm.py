@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rocketns.pipeline.contract.tables import Row
-from rocketns.pipeline.contract.times import SECOND_US
+from rocketns.pipeline.contract.terms import SECOND_US
 from rocketns.pipeline.incidents.facts import Facts
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Level
 
@@ -21,7 +21,7 @@ NAME_SERVER = (Kind.RESTARTED, Kind.KILLED, Kind.STOPPED, Kind.SILENT)
 
 
 def harm_of_rows(rows: Sequence[Row], facts: Facts) -> Harm:
-    """Harm of rows of INCIDENTS. Several brokers may have a topic in common, so their topics are counted from the key
+    """Harm of rows of DIVERGENCES. Several brokers may have a topic in common, so their topics are counted from the key
     windows where all of these are here; else the largest number of one row is taken, which is too low."""
     named = _user_topics(rows, facts)
     counts = [int(row.get("user_topics", row.get("topics")) or 0) for row in rows]
@@ -111,15 +111,9 @@ def _user_topics(rows: Iterable[Row], facts: Facts) -> set[str]:
 
 def _consumers(topics: Iterable[str], t1: int, t2: int, facts: Facts) -> tuple[int, int]:
     """Queues without a consumer and with several: of each topic the worst result that lies in this time."""
-    orphaned: dict[str, float] = {}
-    twice: dict[str, float] = {}
-    for topic in topics:
-        for row in facts.impact.get(topic, ()):
-            if row["t1"] < t2 and row["t2"] > t1:
-                _raise(orphaned, topic, row, "orphaned_max")
-                _raise(twice, topic, row, "dup_max")
-    return round(sum(orphaned.values())), round(sum(twice.values()))
-
-
-def _raise(worst: dict[str, float], topic: str, row: Mapping[str, float], name: str) -> None:
-    worst[topic] = max(worst.get(topic, 0), row.get(name) or 0)
+    rows = [[row for row in facts.impact.get(topic, ()) if row["t1"] < t2 and row["t2"] > t1] for topic in topics]
+    orphaned, twice = (
+        sum(max((row.get(name) or 0 for row in some), default=0) for some in rows)
+        for name in ("orphaned_max", "dup_max")
+    )
+    return round(orphaned), round(twice)

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from rocketns.pipeline.contract.tables import Row
-from rocketns.pipeline.contract.times import SECOND_US
+from rocketns.languages import N_
+from rocketns.pipeline.contract.terms import SECOND_US
 from rocketns.pipeline.incidents.facts import Facts
 from rocketns.pipeline.incidents.harm import NAME_SERVER
-from rocketns.pipeline.incidents.model import Incident, Kind, Lane, State
-from rocketns.pipeline.saying import _, said
+from rocketns.pipeline.incidents.model import Incident, Kind, Lane, Said, State
 
+STATES = {
+    State.UP: N_("as it should be"),
+    State.GONE: N_("missing"),
+    State.DIFFERS: N_("differs"),
+    State.DOWN: N_("name server away or not known"),
+    State.UNWATCHED: N_("not watched"),
+}
+WORST = (State.GONE, State.UNWATCHED, State.DOWN)
 LANES_MAX = 12
 BROKERS_MAX = 64
 SPANS_MAX = 400
@@ -36,11 +43,11 @@ def lanes(incident: Incident, facts: Facts) -> tuple[Lane, ...]:
 def _lane(incident: Incident, ns: str, facts: Facts) -> Lane:
     begin, end = around(incident, facts)
     wrong = _wrong(incident, ns, facts, (begin, end))
-    differs = (Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS, Kind.UNWRITABLE)
+    differs = (Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS)
     state = State.DIFFERS if incident.kind in differs else State.GONE
     away = State.UNWATCHED if ns in facts.observed else State.DOWN
     spans = painted((begin, end), _away(ns, facts, (begin, end)), wrong, state, away)
-    return Lane(ns, said(lambda: _says(incident, ns, facts, spans)), spans[:SPANS_MAX])
+    return Lane(ns, _says(incident, ns, facts, spans), spans[:SPANS_MAX])
 
 
 def painted(
@@ -107,48 +114,27 @@ def _listed(incident: Incident, ns: str, broker: str, facts: Facts) -> list[Span
     ]
 
 
-def _says(incident: Incident, ns: str, facts: Facts, spans: Sequence[tuple[int, int, State]]) -> str:
-    if incident.kind is Kind.MISSING_TOPIC:
-        return _("asked for it") if ns in incident.ns else _("not asked")
-    if incident.kind is Kind.UNWRITABLE:
-        return _("without write permission") if ns in incident.ns else _("not compared")
+def _says(incident: Incident, ns: str, facts: Facts, spans: Sequence[tuple[int, int, State]]) -> Said:
     if incident.kind in (Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS):
         return _view(incident, ns)
     states = {state for a, b, state in spans if a < incident.t2 and b > incident.t1}
-    if State.GONE in states:
-        return _("does not list it") if len(incident.brokers) == 1 else _lacks(incident, ns, facts)
-    if State.UNWATCHED in states:
-        return _("was not watched")
-    if State.DOWN in states:
-        return _("was away") if ns in incident.ns else _("away, or its state is not known")
-    if incident.kind in NAME_SERVER:
-        return _("up")
-    return _("lists it") if len(incident.brokers) == 1 else _("lists all %(n)s") % {"n": len(incident.brokers)}
+    if State.GONE in states and len(incident.brokers) > 1:
+        end = incident.t1 + incident.away_us if incident.kind in NAME_SERVER else incident.t2
+        then = incident.t2 - 1 if incident.going_on else (incident.t1 + end) // 2
+        count = sum(not facts.lists(ns, broker, then) for broker in incident.brokers)
+        return N_("lacks %(n)s of %(all)s"), {"n": count, "all": len(incident.brokers)}
+    return STATES[next((state for state in WORST if state in states), State.UP)], {}
 
 
-def _lacks(incident: Incident, ns: str, facts: Facts) -> str:
-    then = incident.t2 - 1 if incident.going_on else (incident.t1 + incident.t2) // 2
-    if incident.kind in NAME_SERVER:
-        return _("had no route to %(n)s brokers at first") % {"n": len(incident.brokers)}
-    count = sum(not facts.lists(ns, broker, then) for broker in incident.brokers)
-    return _("lacks %(n)s of %(all)s") % {"n": count, "all": len(incident.brokers)}
-
-
-def _view(incident: Incident, ns: str) -> str:
+def _view(incident: Incident, ns: str) -> Said:
     """The values of the topic that the incident names, of its first window otherwise."""
     shown = sorted(incident.windows, key=lambda row: (row["topic"] != incident.topic, not row["followed"]))
     if not shown:
-        return _("differs") if ns in incident.ns else _("as most")
+        return STATES[State.DIFFERS if ns in incident.ns else State.UP], {}
     value = next((value for value in shown[0].get("values") or () if value["ns"] == ns), None)
-    return _("not compared") if value is None else _value(value)
-
-
-def _value(value: Row) -> str:
-    if not value["present"]:
-        return _("no route")
+    if value is None or not value["present"]:
+        return (N_("not compared") if value is None else N_("no route")), {}
     permission = ("r" if value["p"] & 4 else "-") + ("w" if value["p"] & 2 else "-")
-    return _("%(read)s, %(write)s, permission %(permission)s") % {
-        "read": _.plural("%(n)s read queue", "%(n)s read queues", value["r"]) % {"n": value["r"]},
-        "write": _.plural("%(n)s write queue", "%(n)s write queues", value["w"]) % {"n": value["w"]},
-        "permission": permission,
-    }
+    return N_("%(read)s read, %(write)s write, %(permission)s"), {
+        "read": value["r"], "write": value["w"], "permission": permission,
+    }  # fmt: skip

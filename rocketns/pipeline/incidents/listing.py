@@ -9,9 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from rocketns.pipeline.contract.causes import FAILURES, OBSERVED
 from rocketns.pipeline.contract.tables import Row, Table
-from rocketns.pipeline.contract.times import SECOND_US
+from rocketns.pipeline.contract.terms import FAILURES, OBSERVED, SECOND_US
 from rocketns.pipeline.incidents.divergence import disagreements, made_from
 from rocketns.pipeline.incidents.evidence import records
 from rocketns.pipeline.incidents.facts import Facts
@@ -34,7 +33,7 @@ def incidents_of(tables: Mapping[str, Table], t0: int, t1: int) -> list[Incident
     """Incidents of the observation [t0, t1) from tables of the catalogue. The same tables give the same list."""
     facts = Facts(tables, t0, t1)
     servers, lost = [*outages(facts), *emptied(facts)], losses(facts)
-    counted = [row for row in facts.rows("incidents") if row.get("doubt") is None]
+    counted = [row for row in facts.rows("divergences") if row.get("doubt") is None]
     servers, unexplained = _after_starts(servers, counted, facts)
     unexplained = [row for row in unexplained if not any(_shows(row, loss) for loss in lost)]
     differ = disagreements(unexplained, facts)

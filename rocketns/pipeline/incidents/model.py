@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
@@ -50,13 +51,16 @@ class State(StrEnum):
     UNWATCHED = "unwatched"  # nobody watched the name server, which is watched from outside
 
 
+Said = tuple[str, Mapping[str, object]]  # a message, and the values in it
+
+
 @dataclass(frozen=True)
 class Lane:
     """One name server during the incident: what it showed at the worst moment in words, and in time, (t1, t2, state) in
     epoch us."""
 
     ns: str
-    says: str
+    says: Said = ("", {})
     spans: tuple[tuple[int, int, State], ...] = ()
 
 
@@ -73,7 +77,7 @@ class Record(NamedTuple):
 
 
 class MadeFrom(NamedTuple):
-    """A row of the table INCIDENTS, or a part of it: a broker and a cause. Times are epoch us. ``topics``: the user
+    """A row of the table DIVERGENCES, or a part of it: a broker and a cause. Times are epoch us. ``topics``: the user
     topics of the part; None: all of the row."""
 
     broker: str
@@ -108,7 +112,7 @@ class Incident:
     heartbeat when it began. ``clocks``: name servers at which it shows whose clock is not known for certain.
     ``t1_early`` and ``t2_early``: by how much earlier ``t1`` and ``t2`` may have been, us, where that was seen from
     outside; ``asked``: what the broker itself said then. ``stalled``: name servers that did not run themselves when it
-    began. ``topic``: one to ask about. ``rows``: those of INCIDENTS that it was put together from,
+    began. ``topic``: one to ask about. ``rows``: those of DIVERGENCES that it was put together from,
     and ``windows`` their key windows, as far as they are here.
     ``change``: DELETED, where topics went at one name server first."""
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from rocketns.pipeline.contract.causes import OBSERVED
 from rocketns.pipeline.contract.tables import Row
-from rocketns.pipeline.contract.times import HOUR_US, SECOND_US
+from rocketns.pipeline.contract.terms import HOUR_US, OBSERVED, SECOND_US
 from rocketns.pipeline.incidents.facts import Facts
 from rocketns.pipeline.incidents.harm import harm_of_loss, to_ask_about
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind

@@ -11,18 +11,16 @@ Spark counts the records, of which there may be any number; the rest is plain va
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
-from itertools import groupby, pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import UNWATCHED
-from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import Observation, columns, frame_of
+from rocketns.pipeline.contract.terms import SILENT_AFTER_US, UNWATCHED
 
 # Sequence numbers are checked in stretches of this length. A stretch whose count, smallest, largest and sum fit has no
 # hole, so only the other stretches are sorted.
@@ -32,45 +30,6 @@ PIECE = (*BOOT, "dt", "stretch")
 PIECES = columns("ns:string boot:long dt:string stretch:long")
 
 Row = Mapping[str, Any]
-
-
-class Run(NamedTuple):
-    """Records of a boot without a missing number between: the first and last number, their times, and the smallest and
-    largest time, us."""
-
-    low: int
-    high: int
-    low_ts: int
-    high_ts: int
-    min_ts: int
-    max_ts: int
-
-
-class Said(NamedTuple):
-    """What start and stop records of a boot say, and others of an observer. ``stop_ts``: of an observer its last look;
-    ``restored``: it began with routes; ``no_topics``: it could not know topics."""
-
-    start_ts: int | None = None
-    stop_ts: int | None = None
-    restored: bool = False
-    observed: bool = False
-    no_topics: bool = False
-
-    def united(self, other: Said) -> Said:
-        """Of both parts of a boot."""
-        starts = [one for one in (self.start_ts, other.start_ts) if one is not None]
-        stops = [one for one in (self.stop_ts, other.stop_ts) if one is not None]
-        flags = (mine or its for mine, its in zip(self[2:], other[2:], strict=True))
-        return Said(min(starts, default=None), max(stops, default=None), *flags)
-
-
-class Part(NamedTuple):
-    """Parts of a snapshot: whether the first is among them, and the number and time of the last one, if it is."""
-
-    snap: int
-    first: bool
-    end_seq: int | None
-    end_ts: int | None
 
 
 class Hole(NamedTuple):
@@ -91,50 +50,49 @@ class Snapshot(NamedTuple):
 
 
 class Boot(NamedTuple):
-    """``first`` and ``last``: the smallest and largest time of a record, us. ``begun``: its first record is there, and
-    it began with empty tables. ``snapshots``: those at which state begins: the first one if its start is missing, and
-    the first one after each hole. ``again``: the name server has a later boot."""
+    """``first`` and ``last``: the smallest and largest time of a record, us; ``start_ts`` and ``stop_ts``: of its start
+    and stop record, of an observer the last look. ``no_topics``: it could not know topics. ``begun``: its first record
+    is there, and it began with empty tables. ``snapshots``: those at which state begins: the first one if its start is
+    missing, and the first one after each hole. ``again``: the name server has a later boot."""
 
     ns: str
     boot: int
     first: int
     last: int
+    start_ts: int | None
+    stop_ts: int | None
+    observed: bool
+    no_topics: bool
     begun: bool
-    said: Said
     holes: Sequence[Hole]
     snapshots: Sequence[Snapshot]
     again: bool = False
 
     @property
-    def until(self) -> int:
-        """The stop record, or the last record, us."""
-        return self.last if self.said.stop_ts is None else self.said.stop_ts
-
-    @property
     def known_from(self) -> int | None:
         """When its state is known from, us; None if never."""
         if self.begun:
-            return self.first if self.said.start_ts is None else self.said.start_ts
+            return self.first if self.start_ts is None else self.start_ts
         return min((snapshot.end_ts for snapshot in self.snapshots), default=None)
 
     def end(self, t1: int) -> tuple[int, str]:
         """Until when its state is known, as of the time ``t1``, us, and why: stop, lost, silent, open, unwatched."""
         silent = t1 - self.last > SILENT_AFTER_US
-        stopped = self.said.stop_ts is not None
-        cause = "stop" if stopped else "lost" if self.again else "silent" if silent else "open"
-        if self.said.observed and cause != "open":
-            cause = UNWATCHED
-        return t1 if cause == "open" else self.until, cause
+        cause = "stop" if self.stop_ts is not None else "lost" if self.again else "silent" if silent else "open"
+        if cause == "open":
+            return t1, cause
+        return self.last if self.stop_ts is None else self.stop_ts, UNWATCHED if self.observed else cause
 
 
-def boot_of(ns: str, boot: int, runs: Iterable[Run], said: Said, parts: Iterable[Part], *, again: bool = False) -> Boot:
-    """From what its records tell."""
-    in_order = sorted(runs)
-    holes = list(_holes(in_order))
-    begun = (in_order[0].low == 1 or said.start_ts is not None) and not said.restored
-    snapshots = _needed(_whole(parts, holes), [*([] if begun else [0]), *[hole.until for hole in holes]])
-    first, last = min(run.min_ts for run in in_order), max(run.max_ts for run in in_order)
-    return Boot(ns, boot, first, last, begun, said, holes, snapshots, again)
+def boots(events: DataFrame) -> list[Boot]:
+    """Each start of a name server, in order."""
+    stretches = events.groupBy(*PIECE[:3], _stretch()).agg(*_counted(), *_said()).toArrow().to_pylist()
+    odd = [tuple(row[name] for name in PIECE) for row in stretches if not _is_whole(row)]
+    pieces = [row for row in stretches if _is_whole(row)] + (_pieces(events, odd) if odd else [])
+    runs, parts = _by_boot(pieces), _by_boot(_snapshot_parts(events))
+    found = [_boot(*key, told, runs[key], parts[key]) for key, told in _by_boot(stretches).items()]
+    following = [one.ns for one in found[1:]]
+    return [boot._replace(again=boot.ns == after) for boot, after in zip(found, [*following, None], strict=True)]
 
 
 def uptime(boot: Boot, observation: Observation) -> tuple[str, int, int, int, str, bool, bool] | None:
@@ -142,28 +100,51 @@ def uptime(boot: Boot, observation: Observation) -> tuple[str, int, int, int, st
     begin, (end, cause) = boot.known_from, boot.end(observation.t1)
     if begin is None or max(begin, observation.t0) >= end:
         return None
-    return boot.ns, boot.boot, max(begin, observation.t0), end, cause, boot.said.observed, boot.said.no_topics
+    return boot.ns, boot.boot, max(begin, observation.t0), end, cause, boot.observed, boot.no_topics
 
 
-def _holes(runs: Sequence[Run]) -> Iterable[Hole]:
+def _boot(ns: str, boot: int, told: Sequence[Row], runs: Sequence[Row], parts: Sequence[Row]) -> Boot:
+    """``told``: of each stretch; ``runs``: stretches of records without a missing number between."""
+
+    def every(name: str) -> list[Any]:
+        return [row[name] for row in told if row[name] is not None]
+
+    in_order = sorted(runs, key=itemgetter("low", "high"))
+    holes = list(_holes(in_order))
+    start_ts, stop_ts = min(every("start_ts"), default=None), max(every("stop_ts"), default=None)
+    begun = (in_order[0]["low"] == 1 or start_ts is not None) and not any(every("restored"))
+    begins = [*([] if begun else [0]), *(hole.until for hole in holes)]
+    return Boot(
+        ns, boot, min(every("min_ts")), max(every("max_ts")), start_ts, stop_ts, any(every("observed")),
+        any(every("no_topics")), begun, holes, _needed(_whole(parts, holes), begins),
+    )  # fmt: skip
+
+
+def _by_boot(rows: Iterable[Row]) -> Mapping[tuple[str, int], Sequence[Row]]:
+    """In order."""
+    in_order = sorted(rows, key=itemgetter(*BOOT))
+    return defaultdict(list, {key: list(same) for key, same in groupby(in_order, itemgetter(*BOOT))})
+
+
+def _holes(runs: Sequence[Row]) -> Iterator[Hole]:
     """Nothing is reported before a boot's first record."""
     reached = runs[0]
-    for _, run in pairwise(runs):
-        if run.low > reached.high + 1:
-            yield Hole(reached.high, run.low, reached.high_ts, run.low_ts)
-        reached = max(reached, run, key=lambda one: (one.high, one.high_ts))
+    for run in runs[1:]:
+        if run["low"] > reached["high"] + 1:
+            yield Hole(reached["high"], run["low"], reached["high_ts"], run["low_ts"])
+        reached = max(reached, run, key=itemgetter("high", "high_ts"))
 
 
-def _whole(parts: Iterable[Part], holes: Sequence[Hole]) -> list[Snapshot]:
+def _whole(parts: Iterable[Row], holes: Sequence[Hole]) -> list[Snapshot]:
     """The snapshots with their first part and their end, and no hole between."""
     begun: set[int] = set()
     ends: dict[int, tuple[int, int]] = {}
     for part in parts:
-        if part.first:
-            begun.add(part.snap)
-        if part.end_seq is not None and part.end_ts is not None:
-            seq, ts = ends.get(part.snap, (part.end_seq, part.end_ts))
-            ends[part.snap] = max(seq, part.end_seq), max(ts, part.end_ts)
+        if part["first"]:
+            begun.add(part["snap"])
+        if part["end_seq"] is not None and part["end_ts"] is not None:
+            seq, ts = ends.get(part["snap"], (part["end_seq"], part["end_ts"]))
+            ends[part["snap"]] = max(seq, part["end_seq"]), max(ts, part["end_ts"])
     return sorted(
         Snapshot(snap, *end)
         for snap, end in ends.items()
@@ -175,31 +156,6 @@ def _needed(snapshots: Sequence[Snapshot], begins: Iterable[int]) -> list[Snapsh
     """For each of these sequence numbers, the first snapshot that begins at it or later."""
     first = {next((one for one in snapshots if one.snap >= begin), None) for begin in begins}
     return sorted(one for one in first if one is not None)
-
-
-def boots(events: DataFrame) -> list[Boot]:
-    """Each start of a name server, in order."""
-    stretches = events.groupBy(*PIECE[:3], _stretch()).agg(*_counted(), *_said()).toArrow().to_pylist()
-    odd = [tuple(row[name] for name in PIECE) for row in stretches if not _is_whole(row)]
-    pieces = [row for row in stretches if _is_whole(row)] + (_pieces(events, odd) if odd else [])
-    said, runs, parts = _by_boot(stretches), _by_boot(pieces), _by_boot(_snapshot_parts(events))
-    found = [_boot(key, runs[key], said[key], parts[key]) for key in sorted(said)]
-    following = [one.ns for one in found[1:]]
-    return [boot._replace(again=boot.ns == after) for boot, after in zip(found, [*following, None], strict=True)]
-
-
-def _boot(key: tuple[str, int], runs: Sequence[Row], said: Sequence[Row], parts: Sequence[Row]) -> Boot:
-    return boot_of(
-        *key,
-        [Run(*(row[name] for name in Run._fields)) for row in runs],
-        reduce(Said.united, (Said(*(row[name] for name in Said._fields)) for row in said)),
-        [Part(*(row[name] for name in Part._fields)) for row in parts],
-    )
-
-
-def _by_boot(rows: Iterable[Row]) -> Mapping[tuple[str, int], Sequence[Row]]:
-    in_order = sorted(rows, key=itemgetter(*BOOT))
-    return defaultdict(list, {key: list(same) for key, same in groupby(in_order, itemgetter(*BOOT))})
 
 
 def _is_whole(row: Row) -> bool:

@@ -12,9 +12,9 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract.causes import FAILURES, GRACEFUL, OBSERVED
 from rocketns.pipeline.contract.frames import Observation, conform
 from rocketns.pipeline.contract.schema import BROKER_STATS
+from rocketns.pipeline.contract.terms import FAILURES, GRACEFUL, OBSERVED
 
 KEY = ["ns", "broker", "bid", "addr"]
 FLAP_US = 600_000_000

@@ -18,10 +18,9 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.record import DATA_VERSION, MEMBER
 from rocketns.pipeline.clocks import OBSERVED, Day, Server, clock_rows
-from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US
 from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
-from rocketns.pipeline.contract.times import DAY_US
+from rocketns.pipeline.contract.terms import CLOCK_DOUBT_US, DAY_US
 
 FRESH_MS = 60_000  # after a longer silence a version may be older than the heartbeat that names it
 SAMPLES_MAX = 20_000

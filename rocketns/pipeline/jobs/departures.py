@@ -18,10 +18,18 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import CONNECTION_ENDED, FAILURES, GRACEFUL, NOTICED_LATE, OBSERVED, SILENT
-from rocketns.pipeline.contract.defaults import SCAN_US, TIMEOUT_MS
 from rocketns.pipeline.contract.frames import Observation, columns, conform
 from rocketns.pipeline.contract.schema import DEPARTURES
+from rocketns.pipeline.contract.terms import (
+    CONNECTION_ENDED,
+    FAILURES,
+    GRACEFUL,
+    NOTICED_LATE,
+    OBSERVED,
+    SCAN_US,
+    SILENT,
+    TIMEOUT_MS,
+)
 from rocketns.pipeline.jobs.clocks import between, off_by_day, off_of, unknown
 
 TOGETHER_US = 10_000_000

@@ -15,13 +15,11 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import Observation, conform, frame_of, plain_rows
 from rocketns.pipeline.contract.schema import QUALITY, SOURCES, TOPIC_DOUBTS, ReadFile
+from rocketns.pipeline.contract.terms import SILENT_AFTER_US
 from rocketns.pipeline.jobs.boots import BOOT, Boot
 from rocketns.pipeline.jobs.state import FOUND_GONE, TOPIC, Base, counted, topic_changes
-
-UNKNOWN = "not known: neither the start nor a whole snapshot is in the journal before"
 
 
 def quality(events: DataFrame, files: Iterable[ReadFile], base: Base, observation: Observation) -> DataFrame:
@@ -57,8 +55,8 @@ def _corrupt(files: Iterable[ReadFile], observation: Observation) -> Iterator[tu
     for one in files:
         touches = one.first is None or (one.first < observation.t1 and (one.last or 0) >= observation.t0)
         if one.corrupt and touches:
-            detail = f"lines that do not parse, in {one.dt}/{one.segment}"
-            yield "corrupt", one.ns, one.place[0], one.first, one.last, one.corrupt, detail
+            file = f"{one.dt}/{one.segment}"
+            yield "corrupt", one.ns, one.place[0], one.first, one.last, one.corrupt, file
 
 
 def _dropped(events: DataFrame) -> DataFrame:
@@ -67,7 +65,7 @@ def _dropped(events: DataFrame) -> DataFrame:
         .groupBy("ns", "boot")
         .agg(F.min("ts").alias("t1"), F.max("ts").alias("t2"), F.sum("lost").alias("n"))
         .withColumn("kind", F.lit("drop"))
-        .withColumn("detail", F.lit("records that the name server dropped because its buffer was full")),
+        .withColumn("detail", F.lit(None).cast("string")),
         QUALITY,
     )
 
@@ -80,20 +78,20 @@ def _of_boots(boots: Iterable[Boot], observation: Observation) -> Iterator[tuple
         about = boot.ns, boot.boot
         for hole in boot.holes:
             if hole.t1 < t1 and hole.t2 >= t0:
-                detail = f"no record between seq {hole.after} and {hole.until}"
-                yield ("hole", *about, hole.t1, hole.t2, hole.until - hole.after - 1, detail)
+                beside = f"seq {hole.after} to {hole.until}"
+                yield ("hole", *about, hole.t1, hole.t2, hole.until - hole.after - 1, beside)
         quiet = t1 - boot.last
-        if not boot.again and boot.said.stop_ts is None and quiet > SILENT_AFTER_US:
-            kind = "unwatched" if boot.said.observed else "silent"
-            yield (kind, *about, max(boot.last, t0), t1, quiet, "no record until the end, and no stop record")
+        if not boot.again and boot.stop_ts is None and quiet > SILENT_AFTER_US:
+            kind = "unwatched" if boot.observed else "silent"
+            yield (kind, *about, max(boot.last, t0), t1, quiet, None)
         if not boot.begun and _is_unknown(boot, t0):
             begin, end = max(boot.first, t0), boot.last if boot.known_from is None else boot.known_from
             if begin < end:
-                yield ("unknown", *about, begin, end, 1, UNKNOWN)
+                yield ("unknown", *about, begin, end, 1, None)
 
 
 def _is_unknown(boot: Boot, t0: int) -> bool:
-    begun = boot.said.observed and boot.said.start_ts is not None  # an observer's snapshot follows its start
+    begun = boot.observed and boot.start_ts is not None  # an observer's snapshot follows its start
     return boot.last >= t0 and (boot.known_from is None or (boot.known_from > t0 and not begun))
 
 

@@ -119,13 +119,13 @@ def counted(events: DataFrame, base: Base, observation: Observation) -> DataFram
 FOUND_GONE = "snapshot"
 
 
-def intervals(changes: DataFrame, key: Sequence[str], uptime: DataFrame, *closing: str) -> DataFrame:
+def intervals(changes: DataFrame, key: Sequence[str], uptime: DataFrame, *ending: str) -> DataFrame:
     """Intervals in which a key has the same, present ``value``, within the uptime of their boot (NS_UPTIME).
 
     In: ns, boot, seq, ts, early, the key, value (null: gone), cause; changes apply in the order of seq. Out: all
     columns of the change that opened the interval, t1, t2, end_cause, ``closed`` (a change ended it, not its name
     server), t1_early and t2_early (by how much earlier these changes may have come, if they were observed), and
-    ``next``: a struct of the next change's t, early, cause and ``closing`` columns, null if there is none."""
+    ``next``: a struct of the next change's t, early, cause and ``ending`` columns, null if there is none."""
     in_order = Window.partitionBy("ns", "boot", *key).orderBy("seq")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     turns = (
@@ -133,7 +133,7 @@ def intervals(changes: DataFrame, key: Sequence[str], uptime: DataFrame, *closin
         .withColumn("before", F.lag("value").over(in_order))
         .where(~F.col("value").eqNullSafe(F.col("before")))
     )
-    following = F.struct(F.col("begin").alias("t"), "early", "cause", *closing)
+    following = F.struct(F.col("begin").alias("t"), "early", "cause", *ending)
     spans = turns.withColumn("next", F.lead(following).over(in_order)).where("value is not null")
     return _within_uptime(spans.drop("before"), uptime)
 

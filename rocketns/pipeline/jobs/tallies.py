@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.frames import Observation, columns, conform, each
-from rocketns.pipeline.contract.times import HOUR_US
+from rocketns.pipeline.contract.terms import HOUR_US
 
 SENDER = ("ns", "broker", "bid", "addr")
 # n: how many heartbeats of an address came gap_ms after the previous one.

@@ -15,11 +15,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import NAME_SERVER_ENDED, STILL_OPEN
-from rocketns.pipeline.contract.defaults import DEAD_DAYS
 from rocketns.pipeline.contract.frames import Observation, conform, each
 from rocketns.pipeline.contract.schema import CLIENTS, DEAD_TOPICS, MISSING_TOPICS, TOPICS
-from rocketns.pipeline.contract.times import DAY_US, HOUR_US
+from rocketns.pipeline.contract.terms import DAY_US, DEAD_DAYS, HOUR_US, NAME_SERVER_ENDED, STILL_OPEN
 from rocketns.pipeline.jobs.tallies import named
 
 # A name server that was up for less time of a day is not expected to journal lookups on that day.

@@ -9,9 +9,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.defaults import MIN_WINDOW_US
 from rocketns.pipeline.contract.frames import Observation, conform, each
 from rocketns.pipeline.contract.schema import UNWRITABLE
+from rocketns.pipeline.contract.terms import MIN_WINDOW_US
 from rocketns.pipeline.jobs.state import TOPIC
 from rocketns.pipeline.jobs.topics import SAMPLE_MAX, WRITE, with_kind
 

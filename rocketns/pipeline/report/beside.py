@@ -8,95 +8,73 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from dataclasses import asdict
+from operator import attrgetter
+from typing import Any
 
 from rocketns.languages.texts import ENGLISH
-from rocketns.pipeline.contract.times import exact_text
+from rocketns.pipeline.contract.terms import CLOCKS, exact_text
 from rocketns.pipeline.incidents.model import Incident
-from rocketns.pipeline.report.cards import when
+from rocketns.pipeline.report.cards import level_and_time, when
 from rocketns.pipeline.report.model import ReportInput
-from rocketns.pipeline.report.summary import summary
+from rocketns.pipeline.report.summary import counts, headline, period
 from rocketns.pipeline.report.text import isolated, sentences
 from rocketns.pipeline.report.words.names import LEVELS, command, identities
 from rocketns.pipeline.report.words.sentences import first, title, whom
-from rocketns.pipeline.saying import _, speaking
+from rocketns.pipeline.saying import _, shown, speaking
 
 VERSION = 1
 
 
-class Field(NamedTuple):
-    """A key of a line: what it means, and its value. ``value`` takes the incident and the input of the report."""
-
-    meaning: str
-    value: Callable[[Incident, ReportInput], Any]
-
-
-FIELDS: Mapping[str, Field] = {
-    "v": Field(f"version of this format: {VERSION}", lambda _incident, _data: VERSION),
-    "id": Field("the same for the same incident in another run of the same time; its anchor in report.html",
-                lambda *_: ""),
-    "kind": Field("missing, stale_routes, stale_permissions, crash, dead, lost, gone, flap, restarted, killed, "
-                  "emptied, unwritable, stopped, silent or missing_topic", lambda incident, _data: incident.kind.value),
-    "level": Field("severe, major or minor", lambda incident, _data: incident.level.name.lower()),
-    "score": Field("queues off the routes times seconds, or misses; only for sorting",
-                   lambda incident, _data: incident.score),
-    "going_on": Field("whether it was not over at the end of the observation",
-                      lambda incident, _data: incident.going_on),
-    "since": Field("its beginning in UTC, on corrected clocks", lambda incident, _data: exact_text(incident.t1)),
-    "before": Field("whether it was there at the beginning of the observation, and maybe earlier",
-                    lambda incident, _data: incident.before),
-    "until": Field("its end; null if it goes on",
-                   lambda incident, _data: None if incident.going_on else exact_text(incident.t2)),
-    "t1": Field("its beginning, epoch us", lambda incident, _data: incident.t1),
-    "t2": Field("its end, epoch us; the end of the observation if it goes on", lambda incident, _data: incident.t2),
-    "t1_early": Field("by how much earlier its beginning may have been, us, where it was seen from outside; otherwise "
-                      "0", lambda incident, _data: incident.t1_early),
-    "t2_early": Field("the same of its end", lambda incident, _data: incident.t2_early),
-    "asked": Field("what its brokers said when they were asked then: answered, refused, silent",
-                   lambda incident, _data: list(incident.asked)),
-    "title": Field("what is wrong, where, since when", lambda incident, data: title(incident, data.t1)),
-    "whom": Field("whom it hurts", lambda incident, _data: whom(incident)),
-    "first": Field("what to do first", lambda incident, _data: first(incident)),
-    "command": Field("a command for bash that shows the routes of that time; empty if no topic is known",
-                     lambda incident, data: command(incident, data.options)),
-    "cause": Field("cause in the journal, or new and anomaly of a missing topic",
-                   lambda incident, _data: incident.cause),
-    "ns": Field("name servers at which it shows", lambda incident, _data: list(incident.ns)),
-    "brokers": Field("brokers concerned", lambda incident, _data: list(incident.brokers)),
-    "bids": Field("ids of the brokers that left; without 0 among them only slaves left; empty if not known",
-                  lambda incident, _data: list(incident.bids)),
-    "addrs": Field("addresses of the broker, if it is one", lambda incident, _data: list(incident.addrs)),
-    "times": Field("how often: absences of a flapping broker, hours of a missing topic; of unwritable "
-                   "the topics that no other broker served",
-                   lambda incident, _data: incident.times),
-    "away_s": Field("seconds of absence in all", lambda incident, _data: incident.away_us / 1e6),
-    "silent_ms": Field("ms since the last heartbeat when it began, or null",
-                       lambda incident, _data: incident.silent_ms),
-    "stalled": Field("name servers that did not run at its beginning or just before",
-                     lambda incident, _: list(incident.stalled)),
-    "clocks": Field("name servers of `ns` whose clock is not known for certain",
-                    lambda incident, _data: list(incident.clocks)),
-    "topics": Field("how many user topics are concerned", lambda incident, _data: incident.harm.topics),
-    "topic_sample": Field("some of them", lambda incident, _data: list(incident.harm.sample)),
-    "topics_known": Field("false if no table says which topics are concerned",
-                          lambda incident, _data: incident.harm.known),
-    "queues": Field("read queues of user topics off the routes", lambda incident, _data: incident.harm.queues),
-    "orphaned": Field("queues without a consumer in the worst group of each topic, of the listed results of impact",
-                      lambda incident, _data: incident.harm.orphaned),
-    "twice": Field("queues with two or more consumers, likewise", lambda incident, _data: incident.harm.twice),
-    "misses": Field("lookups answered “topic not exist”", lambda incident, _data: incident.harm.misses),
-    "records": Field("journal records that prove it, the first 24: ns, boot (epoch ms or null), ts (epoch us by that "
-                     "name server's own clock), ev, cause, broker; ev is last record where a killed or silent name "
-                     "server ended; a missing topic has none",
-                     lambda incident, _data: [record._asdict() for record in incident.records]),
-    "views": Field(
-        "the name servers side by side, at most 12: ns, says, spans of [t1, t2, up | gone | differs | down | "
-        "unwatched]",
-        lambda incident, _data: [
-            {"ns": lane.ns, "says": lane.says, "spans": [[a, b, state.value] for a, b, state in lane.spans]}
-            for lane in incident.lanes
-        ],
-    ),
+# The keys of a line: what each means, and its value: attributes of Incident, or what takes the incident and the input.
+Value = str | Callable[[Incident, ReportInput], Any]
+FIELDS: Mapping[str, tuple[str, Value]] = {
+    "v": (f"version of this format: {VERSION}", lambda *_: VERSION),
+    "id": ("the same for the same incident in another run of the same time; its anchor in report.html", lambda *_: ""),
+    "kind": ("missing, stale_routes, stale_permissions, crash, dead, lost, gone, flap, restarted, killed, emptied, "
+             "unwritable, stopped, silent or missing_topic", "kind"),
+    "level": ("severe, major or minor", lambda incident, _: incident.level.name.lower()),
+    "score": ("queues off the routes times seconds, or misses; only for sorting", "score"),
+    "going_on": ("whether it was not over at the end of the observation", "going_on"),
+    "since": ("its beginning in UTC, on corrected clocks", lambda incident, _: exact_text(incident.t1)),
+    "before": ("whether it was there at the beginning of the observation, and maybe earlier", "before"),
+    "until": ("its end; null if it goes on",
+              lambda incident, _: None if incident.going_on else exact_text(incident.t2)),
+    "t1": ("its beginning, epoch us", "t1"),
+    "t2": ("its end, epoch us; the end of the observation if it goes on", "t2"),
+    "t1_early": ("by how much earlier its beginning may have been, us, where it was seen from outside; otherwise 0",
+                 "t1_early"),
+    "t2_early": ("the same of its end", "t2_early"),
+    "asked": ("what its brokers said when they were asked then: answered, refused, silent", "asked"),
+    "title": ("what is wrong, where, since when", lambda incident, data: title(incident, data.t1)),
+    "whom": ("whom it hurts", lambda incident, _: whom(incident)),
+    "first": ("what to do first", lambda incident, _: first(incident)),
+    "command": ("a command for bash that shows the routes of that time; empty if no topic is known",
+                lambda incident, data: command(incident, data.options)),
+    "cause": ("cause in the journal, or new and anomaly of a missing topic", "cause"),
+    "ns": ("name servers at which it shows", "ns"),
+    "brokers": ("brokers concerned", "brokers"),
+    "bids": ("ids of the brokers that left; without 0 among them only slaves left; empty if not known", "bids"),
+    "addrs": ("addresses of the broker, if it is one", "addrs"),
+    "times": ("how often: absences of a flapping broker, hours of a missing topic; of unwritable the topics that no "
+              "other broker served", "times"),
+    "away_s": ("seconds of absence in all", lambda incident, _: incident.away_us / 1e6),
+    "silent_ms": ("ms since the last heartbeat when it began, or null", "silent_ms"),
+    "stalled": ("name servers that did not run at its beginning or just before", "stalled"),
+    "clocks": ("name servers of `ns` whose clock is not known for certain", "clocks"),
+    "topics": ("how many user topics are concerned", "harm.topics"),
+    "topic_sample": ("some of them", "harm.sample"),
+    "topics_known": ("false if no table says which topics are concerned", "harm.known"),
+    "queues": ("read queues of user topics off the routes", "harm.queues"),
+    "orphaned": ("queues without a consumer in the worst group of each topic, of the listed results of impact",
+                 "harm.orphaned"),
+    "twice": ("queues with two or more consumers, likewise", "harm.twice"),
+    "misses": ("lookups answered “topic not exist”", "harm.misses"),
+    "records": ("journal records that prove it, the first 24: ns, boot (epoch ms or null), ts (epoch us by that name "
+                "server's own clock), ev, cause, broker; ev is last record where a killed or silent name server ended; "
+                "a missing topic has none", lambda incident, _: [record._asdict() for record in incident.records]),
+    "views": ("the name servers side by side, at most 12: ns, says, spans of [t1, t2, up | gone | differs | down | "
+              "unwatched]", lambda incident, _: [asdict(lane) | {"says": shown(lane.says)} for lane in incident.lanes]),
 }  # fmt: skip
 
 
@@ -109,7 +87,11 @@ def json_lines(data: ReportInput) -> str:
 
 
 def _line(identity: str, incident: Incident, data: ReportInput) -> dict[str, Any]:
-    return {name: field.value(incident, data) for name, field in FIELDS.items()} | {"id": identity}
+    values = {
+        name: attrgetter(value)(incident) if isinstance(value, str) else value(incident, data)
+        for name, (_meaning, value) in FIELDS.items()
+    }
+    return values | {"id": identity}
 
 
 INCIDENTS_MAX = 20
@@ -131,28 +113,22 @@ def escaped(text: str) -> str:
 
 
 def _lines(data: ReportInput) -> Iterator[str]:
-    top = summary(data)
-    yield f"# {escaped(top.headline)}"
+    yield f"# {escaped(headline(data))}"
     yield ""
-    if top.when:
-        yield escaped(top.when)
-        yield ""
-    if top.whom:
-        yield escaped(top.whom)
-        yield ""
-        yield _("**First:** %(first)s") % {"first": escaped(top.first)}
-        yield ""
-    if top.command:
-        # a code block by indentation: no name can end it, since none has a line break
-        yield f"    {top.command}"
-        yield ""
-    for reason in top.incomplete:
+    for worst in data.incidents[:1]:
+        said = map(escaped, (level_and_time(worst), whom(worst)))
+        yield "\n\n".join((*said, _("**First:** %(first)s") % {"first": escaped(first(worst))}, ""))
+        if shell := command(worst, data.options):
+            # a code block by indentation: no name can end it, since none has a line break
+            yield f"    {shell}\n"
+    clocks = data.notes.get(CLOCKS, ())
+    for reason in data.incomplete:
         yield _("- **Records are missing:** %(reason)s") % {"reason": escaped(reason)}
-    for note in top.clocks:
+    for note in clocks:
         yield _("- **Clocks:** %(note)s") % {"note": escaped(note)}
-    if top.incomplete or top.clocks:
+    if data.incomplete or clocks:
         yield ""
-    yield escaped(sentences(top.counts, _("Observation: %(period)s.") % {"period": top.period}))
+    yield escaped(sentences(counts(data), _("Observation: %(period)s.") % {"period": period(data)}))
     if data.incidents:
         yield from _table(data)
 

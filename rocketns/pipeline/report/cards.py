@@ -1,19 +1,13 @@
-"""Incidents as cards: texts and places in per cent, ready for the template.
-
-Stretches of time for the timelines, as plain numbers, no finer than can be seen.
-"""
+"""Incidents as cards: texts and places in per cent, ready for the template."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 from rocketns.languages import N_
-from rocketns.pipeline.contract import times
-from rocketns.pipeline.contract.causes import FAILURES, NAME_SERVER_ENDED, OBSERVED, STILL_OPEN
-from rocketns.pipeline.contract.tables import Row
+from rocketns.pipeline.contract import terms
+from rocketns.pipeline.incidents.lanes import STATES
 from rocketns.pipeline.incidents.model import Incident, Kind, Lane, Record, State
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.model import ReportInput
@@ -27,79 +21,54 @@ CARDS_MAX = 1_000  # the rest is in incidents.jsonl
 OPEN_AT_FIRST = 3
 RECORDS_SHOWN = 8
 NAME_MAX = 120  # characters of a broker's name in a record
-STATES = {
-    State.UP: N_("as it should be"),
-    State.GONE: N_("missing"),
-    State.DIFFERS: N_("differs"),
-    State.DOWN: N_("name server away or not known"),
-    State.UNWATCHED: N_("not watched"),
-}
 UNUSUAL = {"new": N_("no lookup of it was usual before"), "anomaly": N_("more lookups than usual")}
 
 
 @dataclass(frozen=True)
-class LaneView:
-    """One name server side by side with the others."""
+class Bar:
+    """A stretch: left edge and width in per cent, its state for the style sheet, what a tooltip says, and the card that
+    it leads to."""
 
-    ns: str
-    says: str
-    concerned: bool
-    bars: Sequence[Bar]
+    left: float
+    width: float
+    state: str
+    tip: str
+    anchor: str = ""
 
 
-@dataclass(frozen=True)
 class Card:
-    """One incident. ``marks``: the places of its beginning and end; ``legend``: the states that its lanes have."""
+    """One incident. ``lanes``: of each name server its id, what it says, whether it is concerned, and its bars;
+    ``marks``: the places of its beginning and end; ``legend``: the states that its lanes have."""
 
-    identity: str
-    kind: str
-    code: str
-    level: str
-    level_name: str
-    going_on: bool
-    open: bool
-    title: str
-    names: Sequence[str]
-    when: str
-    whom: str
-    first: str
-    command: str
-    cause: str
-    topics: str
-    impact: str
-    lanes: Sequence[LaneView]
-    marks: tuple[float, float]
-    begins: str
-    ends: str
-    legend: Sequence[tuple[str, str]]
-    records: Sequence[str]
-    more_records: int
+    def __init__(self, identity: str, incident: Incident, data: ReportInput, place: int) -> None:
+        begin, end = _edges(incident)
+        states = sorted({span[2] for lane in incident.lanes for span in lane.spans}, key=list(State).index)
+        self.identity, self.kind, self.code = identity, _(NAMES[incident.kind]), incident.kind.value
+        self.level, self.level_name = incident.level.name.lower(), _(LEVELS[incident.level])
+        self.going_on = incident.going_on
+        self.open = place == 0 or (place < OPEN_AT_FIRST and incident.going_on)
+        self.title, self.names = title(incident, data.t1), (*incident.brokers, *incident.ns, incident.topic)
+        self.when, self.level_and_time = when(incident), level_and_time(incident)
+        self.whom, self.first, self.command = whom(incident), first(incident), command(incident, data.options)
+        self.cause, self.topics, self.impact = _cause(incident), _topics(incident), _impact(incident)
+        self.lanes = [
+            (lane.ns, shown(lane.says), lane.ns in incident.ns, _bars(lane, begin, end)) for lane in incident.lanes
+        ]
+        self.marks = _percent(incident.t1, begin, end), _percent(incident.t2, begin, end)
+        self.begins, self.ends = _clock(incident.t1), _("still") if incident.going_on else _clock(incident.t2)
+        self.legend = [(state.value, _(STATES[state])) for state in states]
+        self.records = [record_text(record) for record in incident.records[:RECORDS_SHOWN]]
+        self.more_records = max(0, len(incident.records) - RECORDS_SHOWN)
 
 
 def cards(data: ReportInput) -> list[Card]:
     """The worst CARDS_MAX incidents. The first one is open, and a few more if they go on."""
-    return [_card(name, incident, data, place) for place, (name, incident) in enumerate(in_page(data))]
+    return [Card(name, incident, data, place) for place, (name, incident) in enumerate(in_page(data))]
 
 
 def in_page(data: ReportInput) -> list[tuple[str, Incident]]:
     """The incidents that have a card, each with its anchor."""
     return list(islice(zip(identities(data.incidents), data.incidents, strict=True), CARDS_MAX))
-
-
-def _card(identity: str, incident: Incident, data: ReportInput, place: int) -> Card:
-    begin, end = _edges(incident)
-    lanes = [_lane(lane, incident, begin, end) for lane in incident.lanes]
-    states = sorted({span[2] for lane in incident.lanes for span in lane.spans}, key=list(State).index)
-    return Card(
-        identity, _(NAMES[incident.kind]), incident.kind.value, incident.level.name.lower(), _(LEVELS[incident.level]),
-        incident.going_on, place == 0 or (place < OPEN_AT_FIRST and incident.going_on), title(incident, data.t1),
-        (*incident.brokers, *incident.ns, incident.topic), when(incident), whom(incident), first(incident),
-        command(incident, data.options), _cause(incident), _topics(incident), _impact(incident), lanes,
-        (_percent(incident.t1, begin, end), _percent(incident.t2, begin, end)), _clock(incident.t1),
-        _("still") if incident.going_on else _clock(incident.t2), [(state.value, _(STATES[state])) for state in states],
-        [record_text(record) for record in incident.records[:RECORDS_SHOWN]],
-        max(0, len(incident.records) - RECORDS_SHOWN),
-    )  # fmt: skip
 
 
 def when(incident: Incident) -> str:
@@ -110,9 +79,15 @@ def when(incident: Incident) -> str:
     return _("%(when)s; seen from outside: %(seen)s") % {"when": _when(incident), "seen": seen}
 
 
+def level_and_time(incident: Incident) -> str:
+    """Its exact time, and its level if it goes on."""
+    values = {"level": _(LEVELS[incident.level]), "when": when(incident)}
+    return (_("%(level)s, %(when)s.") if incident.going_on else _("%(when)s.")) % values
+
+
 def _when(incident: Incident) -> str:
     values = {
-        "begin": times.moment(incident.t1), "end": times.moment(incident.t2),
+        "begin": terms.moment(incident.t1), "end": terms.moment(incident.t2),
         "length": text.microseconds(incident.lasted_us),
     }  # fmt: skip
     if incident.going_on and incident.before:
@@ -129,7 +104,7 @@ def record_text(record: Record) -> str:
     boot = _("boot unknown") if record.boot is None else f"boot {record.boot}"
     broker = text.shortened(visible(record.broker), NAME_MAX)
     return " ".join(
-        word for word in (record.ns, boot, times.exact_text(record.ts), record.ev, record.cause, broker) if word
+        word for word in (record.ns, boot, terms.exact_text(record.ts), record.ev, record.cause, broker) if word
     )
 
 
@@ -139,17 +114,12 @@ def _edges(incident: Incident) -> tuple[int, int]:
     return begin, max(begin + 1, *(span[1] for span in spans), incident.t2) if spans else max(incident.t2, begin + 1)
 
 
-def _lane(lane: Lane, incident: Incident, begin: int, end: int) -> LaneView:
-    bars = [
-        Bar(
-            _percent(a, begin, end),
-            round(_percent(b, begin, end) - _percent(a, begin, end), 2),
-            state.value,
-            _tip(lane, (a, b), state),
-        )
-        for a, b, state in lane.spans
+def _bars(lane: Lane, begin: int, end: int) -> list[Bar]:
+    places = [(_percent(a, begin, end), _percent(b, begin, end)) for a, b, _ in lane.spans]
+    return [
+        Bar(left, round(right - left, 2), state.value, _tip(lane, (a, b), state))
+        for (left, right), (a, b, state) in zip(places, lane.spans, strict=True)
     ]
-    return LaneView(lane.ns, shown(lane.says), lane.ns in incident.ns, bars)
 
 
 def _tip(lane: Lane, span: tuple[int, int], state: State) -> str:
@@ -164,7 +134,7 @@ def _percent(at: int, begin: int, end: int) -> float:
 
 
 def _clock(us: int) -> str:
-    return times.moment(us)[11:]
+    return terms.moment(us)[11:]
 
 
 def _cause(incident: Incident) -> str:
@@ -185,15 +155,11 @@ def _topics(incident: Incident) -> str:
     if not incident.harm.topics or incident.kind is Kind.MISSING_TOPIC:
         return ""
     values = {"topics": topics(incident.harm), "queues": queues(incident.harm), "names": _sample(incident)}
-    if incident.harm.queues and incident.harm.sample:
-        return _("%(topics)s with %(queues)s: %(names)s") % values
-    if incident.harm.queues:
-        return _("%(topics)s with %(queues)s") % values
-    return _("%(topics)s: %(names)s") % values if incident.harm.sample else values["topics"]
+    return (_("%(topics)s with %(queues)s: %(names)s") if incident.harm.queues else _("%(topics)s: %(names)s")) % values
 
 
 def _sample(incident: Incident) -> str:
-    sample = text.row(text.short(name) for name in incident.harm.sample)
+    sample = text.row(text.short(name) for name in incident.harm.sample) or text.NONE
     more = incident.harm.topics - len(incident.harm.sample)
     return _("%(names)s and %(n)s more") % {"names": sample, "n": f"{more:,}"} if more > 0 else sample
 
@@ -201,107 +167,7 @@ def _sample(incident: Incident) -> str:
 def _impact(incident: Incident) -> str:
     if not incident.harm.orphaned and not incident.harm.twice:
         return ""
-    none, two = incident.harm.orphaned, incident.harm.twice
-    unread = _.plural("%(n)s queue is read by nobody", "%(n)s queues are read by nobody", none) % {"n": f"{none:,}"}
-    twice = _.plural(
-        "%(n)s queue is read by two consumers or more", "%(n)s queues are read by two consumers or more", two
-    ) % {"n": f"{two:,}"}
-    both = _("%(unread)s, and %(twice)s") % {"unread": unread, "twice": twice}
     return _(
         "Of all queues of these topics, if a group of consumers is spread over the name servers in the worst way: "
-        "%(loss)s."
-    ) % {"loss": both if none and two else unread if none else twice}
-
-
-BINS = 450  # stretches closer to each other than this fraction of the observation are drawn as one
-
-Span = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A stretch: left edge and width in per cent, its state for the style sheet, what a tooltip says."""
-
-    left: float
-    width: float
-    state: str
-    tip: str
-
-
-@dataclass
-class BrokerRow:
-    """One broker at one name server: when it was up, when it was gone after a failure, without one, or for a cause that
-    is not visible from outside (``unseen``), when views of its topics differed."""
-
-    label: str
-    up: list[Span] = field(default_factory=list)
-    failed: list[Span] = field(default_factory=list)
-    down: list[Span] = field(default_factory=list)
-    unseen: list[Span] = field(default_factory=list)
-    differ: list[Span] = field(default_factory=list)
-    events: int = 0
-
-
-def broker_rows(data: ReportInput, ns: str) -> list[BrokerRow]:
-    """The rows of one name server, the most eventful first."""
-    differ = incidents_of_brokers(data)
-    groups: dict[tuple[str, int], list[Row]] = defaultdict(list)
-    for row in data["broker_intervals"].rows:
-        if row["ns"] == ns:
-            groups[str(row["broker"]), int(row["bid"])].append(row)
-    rows = [_broker_row(data, key, some, differ.get(key[0], [])) for key, some in sorted(groups.items())]
-    return sorted(rows, key=lambda row: -row.events)
-
-
-def incidents_of_brokers(data: ReportInput) -> dict[str, list[Span]]:
-    """For each broker the stretches in which views of its topics differed."""
-    found: dict[str, list[Span]] = defaultdict(list)
-    for row in data["incidents"].rows:
-        if row.get("doubt") is None:
-            found[str(row["broker"])].append((int(row["t1"]), int(row["t2"])))
-    return found
-
-
-def down_spans(data: ReportInput, ns: str) -> list[Span]:
-    """When a name server itself was down, wrote nothing or was not watched, within the observation."""
-    up = sorted((int(r["t1"]), int(r["t2"])) for r in data["ns_uptime"].rows if r["ns"] == ns)
-    edges = [data.t0, *(edge for span in up for edge in span), data.t1]
-    return [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if b > a]
-
-
-def merged(spans: Iterable[Span], t0: int, t1: int, bins: int = BINS) -> list[Span]:
-    """Cut to [t0, t1), sorted, at least one bin long, close ones joined: at most ``bins`` of them."""
-    least = max(1, (t1 - t0) // bins)
-    result: list[Span] = []
-    for start, end in sorted((max(a, t0), min(b, t1)) for a, b in spans if b > t0 and a < t1):
-        end = max(end, start + least)
-        if result and start - result[-1][1] < least:
-            result[-1] = (result[-1][0], max(end, result[-1][1]))
-        else:
-            result.append((start, end))
-    return result
-
-
-def _broker_row(data: ReportInput, key: tuple[str, int], intervals: Sequence[Row], differ: list[Span]) -> BrokerRow:
-    ordered = sorted(intervals, key=lambda row: (row["t1"], row["t2"]))
-    row = BrokerRow(f"{key[0]}:{key[1]}", differ=differ, events=len(differ))
-    starts = [int(r["t1"]) for r in ordered[1:]] + [data.t1]
-    for interval, following in zip(ordered, starts, strict=True):
-        row.up.append((int(interval["t1"]), int(interval["t2"])))
-        _gone(row, str(interval["end_cause"]), (int(interval["t2"]), following))
-    return row
-
-
-def _gone(row: BrokerRow, end_cause: str, gap: Span) -> None:
-    """Sort in the stretch after an interval. The end of a name server says nothing about its brokers."""
-    if end_cause == STILL_OPEN or end_cause in NAME_SERVER_ENDED:
-        return
-    row.events += 1
-    if gap[1] > gap[0]:
-        spans = row.failed if end_cause in FAILURES else row.unseen if end_cause in OBSERVED else row.down
-        spans.append(gap)
-
-
-def is_watched(data: ReportInput, ns: str) -> bool:
-    """Whether a name server was watched from outside."""
-    return any(row["ns"] == ns and row.get("observed") for row in data["ns_uptime"].rows)
+        "without a consumer %(orphaned)s, with two or more %(twice)s."
+    ) % {"orphaned": f"{incident.harm.orphaned:,}", "twice": f"{incident.harm.twice:,}"}

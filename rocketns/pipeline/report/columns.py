@@ -2,44 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rocketns.languages import N_
 from rocketns.pipeline.contract.tables import Row
+from rocketns.pipeline.contract.terms import TIMEOUT_MS
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.grid import Column
 from rocketns.pipeline.report.words.sources import known_to
 from rocketns.pipeline.saying import _
-
-REQUESTS = {
-    100: N_("put KV item"), 101: N_("get KV item"), 102: N_("delete KV item"),
-    103: N_("register broker"), 104: N_("unregister broker"), 105: N_("look up route"),
-    106: N_("list brokers"), 205: N_("wipe write permission"), 206: N_("list topics"),
-    216: N_("delete topic"), 217: N_("register topic"), 219: N_("list KV items"),
-    224: N_("list topics of cluster"), 318: N_("change properties"), 319: N_("show properties"),
-    322: N_("query data version"), 327: N_("add write permission"), 901: N_("get broker group"),
-    904: N_("broker heartbeat"),
-}  # fmt: skip
-# The texts of QUALITY, which are English in the table, as messages.
-DETAILS = (
-    ("lines that do not parse, in (?P<place>.+)", N_("lines that do not parse, in %(place)s")),
-    ("records that the name server dropped because its buffer was full",
-     N_("records that the name server dropped because its buffer was full")),
-    (r"no record between seq (?P<after>\d+) and (?P<until>\d+)", N_("no record between seq %(after)s and %(until)s")),
-    ("no record until the end, and no stop record", N_("no record until the end, and no stop record")),
-    ("not known: neither the start nor a whole snapshot is in the journal before",
-     N_("not known: neither the start nor a whole snapshot is in the journal before")),
-)  # fmt: skip
-
-
-def detail(given: str | None) -> str:
-    """A detail of QUALITY in the language of the page; an unknown one as it is."""
-    for pattern, message in DETAILS:
-        if match := re.fullmatch(pattern, given or ""):
-            return _(message) % match.groupdict()
-    return text.plain(given)
+from rocketns.protocol.codes import request_name
 
 
 def _earlier(row: Row) -> str:
@@ -63,7 +36,7 @@ def _group(row: Row) -> str:
 
 
 def _request(code: int) -> str:
-    return f"{code} {_(REQUESTS[code])}" if code in REQUESTS else str(code)
+    return f"{code} {request_name(code)}"
 
 
 def _enforced(row: Row) -> str:
@@ -98,8 +71,8 @@ def _pair(label: str, stem: str) -> Column:
     return Column(f"{stem}_max", label, show, number=True, whole=True)
 
 
-def _number(key: str, label: str, show: Callable[[float | None], str] = text.number) -> Column:
-    return Column(key, label, show, number=True)
+def _number(key: str, label: str, show: Callable[[float | None], str] = text.number, most: float = 0) -> Column:
+    return Column(key, label, show, number=True, most=most)
 
 
 def _wide(key: str, label: str, show: Callable[..., str] = text.plain) -> Column:
@@ -151,8 +124,8 @@ COLUMNS = {
     "dup": _pair(N_("Taken twice, mean / max"), "dup"),
     "dup_qs": _pair(N_("queue-seconds"), "dup_qs"),
     "dup_ids": _wide("dup_ids", N_("Queues taken twice"), text.queue_ids),
-    "share": _number("share", N_("Share"), text.percent),
-    "fair": _number("fair", N_("Fair"), text.percent),
+    "share": _number("share", N_("Share"), text.percent, most=1),
+    "fair": _number("fair", N_("Fair"), text.percent, most=1),
     "tvd": _number("tvd", N_("Tvd"), text.percent),
     "peak": _number("peak", N_("Peak")),
     "no_share_ns": _wide("no_share_ns", N_("Views that can send nothing"), text.names),
@@ -171,7 +144,7 @@ COLUMNS = {
     "mtbf_s": _number("mtbf_s", N_("MTBF"), text.seconds),
     "gap_p50": _number("gap_p50", N_("Heartbeat gap p50"), text.milliseconds),
     "gap_p99": _number("gap_p99", N_("p99"), text.milliseconds),
-    "gap_most": _number("gap_max", N_("max"), text.milliseconds),
+    "gap_most": _number("gap_max", N_("max"), text.milliseconds, most=TIMEOUT_MS),
     "known_from": _moment("t1", N_("Known from")),
     "until": _moment("t2", N_("Until")),
     "end_cause": _wide("end_cause", N_("How it ended"), text.cause),
@@ -221,7 +194,7 @@ COLUMNS = {
     "fault": Column("kind", N_("What"), text.code),
     "boot": Column("boot", N_("Boot")),
     "count": _number("n", N_("Count")),
-    "detail": _wide("detail", N_("Detail"), detail),
+    "detail": _wide("detail", N_("Detail")),
 }
 
 
@@ -234,7 +207,7 @@ class View(NamedTuple):
 
 # By the tables of the catalogue that the page lists.
 VIEWS = {
-    "incidents": View(N_("Divergence of brokers"),
+    "divergences": View(N_("Divergence of brokers"),
                       "from lasted early cause broker without stalled windows user_topics all_topics hidden sample "
                       "gap_max doubt"),
     "key_windows": View(N_("Windows"), "from lasted early topic broker cause opened_by gap values doubt"),

@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from rocketns.pipeline.contract.catalogue import BY_NAME
-from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.tables import Table
+from rocketns.pipeline.contract.terms import Verdict
 from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Incident
 
 NO_ROWS = Table()
 # With a part of their rows, incidents may be missing, or be over too early.
-INCIDENT_TABLES = ("incidents", "departures", "unwritable", "missing_topics", "ns_uptime", "broker_intervals")
+INCIDENT_TABLES = ("divergences", "departures", "unwritable", "missing_topics", "ns_uptime", "broker_intervals")
 
 
 @dataclass(frozen=True)
 class ReportInput:
-    """Everything on the page. Times are epoch us, the observation is [t0, t1). ``data["incidents"]`` is a table of the
-    catalogue. A column that a row lacks or that is None shows as a dash. The order of rows is kept."""
+    """Everything on the page. Times are epoch us, the observation is [t0, t1). ``data["divergences"]`` is a table of
+    the catalogue. A column that a row lacks or that is None shows as a dash. The order of rows is kept."""
 
     t0: int
     t1: int
@@ -31,11 +31,9 @@ class ReportInput:
     incomplete: Sequence[str] = ()
     # Option to value, as given on the command line or by default: journal, groups, min_window, master ...
     options: Mapping[str, str] = field(default_factory=dict)
-    # Figures of the whole run: events, files, name_servers, brokers, topics, dead_topics, uneven_topics, sole_topics
-    # (served by one broker; user topics), missing_hours (not of system topics), incidents and windows that count,
-    # lost_incidents, clock_incidents, lost_windows, clock_windows (by their doubt), seconds (the run's), and for each
-    # strategy s in (averagely, circle): orphaned_qs_mean_<s>, orphaned_qs_max_<s>, dup_qs_mean_<s>, dup_qs_max_<s>. A
-    # missing figure is not shown.
+    # Figures of the whole run: events, name_servers, brokers, topics, sole_topics (served by one broker; user topics),
+    # divergences and windows that count, lost_divergences, clock_divergences, lost_windows, clock_windows (by their
+    # doubt). A missing figure is not shown.
     figures: Mapping[str, float] = field(default_factory=dict)
     # Sentences for a section, e.g. {"topics": ["Lookups were journalled on 2 of 7 days, so no topic is called dead."]};
     # and about clocks.

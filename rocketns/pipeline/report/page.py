@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -17,40 +16,50 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
 from rocketns.languages import language
+from rocketns.pipeline.contract.terms import CLOCKS, Verdict
 from rocketns.pipeline.report.cards import cards
-from rocketns.pipeline.report.grid import packed
-from rocketns.pipeline.report.links import Links
+from rocketns.pipeline.report.grid import ROWS_OPEN, Grid, packed
 from rocketns.pipeline.report.model import ReportInput
-from rocketns.pipeline.report.sections import Block, Section, sections
-from rocketns.pipeline.report.summary import summary
-from rocketns.pipeline.report.text import in_html, isolated
+from rocketns.pipeline.report.sections import empty_sections, sections
+from rocketns.pipeline.report.summary import counts, headline, period, state, tiles, verdict
+from rocketns.pipeline.report.text import in_html, isolated, row
+from rocketns.pipeline.report.timeline import timeline
 from rocketns.pipeline.report.words.names import marked, spoken
 from rocketns.pipeline.saying import _
 
 TEMPLATES = Path(__file__).parent / "templates"
-SCRIPT = ("base", "cards", "tables", "timeline", "start")
+SCRIPT = ("base", "cards", "tables", "start")
 LANGS = {"en": "en", "zh": "zh-CN"}
+ROWS_NAMED = 2  # of each table, on a card
+OTHERS_SHOWN = 4
 CARDS_SHOWN = 20  # where the page's script does not run
 
 
 def render(data: ReportInput) -> str:
     """The whole page; the same input gives the same text."""
-    shown = cards(data)
-    shown_sections = _with_own_names(sections(data))
-    grids = [block.grid for section in shown_sections for block in section.blocks if block.grid]
-    links = Links(data, grids)
+    shown, listed = cards(data), sections(data)
     return _template().render(
-        summary=summary(data),
+        headline=headline(data),
+        period=period(data),
+        state=state(data),
+        counts=counts(data),
+        tiles=[*tiles(data), (verdict(data), _("result of the run"))],
+        incomplete=data.incomplete,
+        clocks=data.notes.get(CLOCKS, ()),
         cards=shown,
-        card_rows=links.rows(grids),
-        captions={grid.name: grid.caption for grid in grids},
-        links=links,
+        others=[card for card in shown[1:] if card.going_on],
+        others_shown=OTHERS_SHOWN,
+        card_rows=_rows_of_cards(grid for section in listed for grid in section.grids),
+        timeline=timeline(data),
         packed=packed,
         json=htmlsafe_json_dumps,
         cards_shown=CARDS_SHOWN,
         cards_missing=len(data.incidents) - len(shown),
         card_kinds=sorted({(card.code, card.kind) for card in shown}),
-        sections=shown_sections,
+        sections=listed,
+        rows_open=ROWS_OPEN,
+        empty=row(empty_sections(listed)),
+        whole=data.verdict is not Verdict.INCOMPLETE,
         options=data.options,
         lang=LANGS[language()],
         gap=_("%(before)s %(after)s") % {"before": "", "after": ""},
@@ -67,19 +76,16 @@ def script() -> str:
     return "\n".join((TEMPLATES / f"{part}.js").read_text("utf-8") for part in SCRIPT)
 
 
-def _with_own_names(given: Sequence[Section]) -> list[Section]:
-    """The sections with a name of its own for each table."""
-    seen: Counter[str] = Counter()
-
-    def renamed(block: Block) -> Block:
-        if block.grid is None:
-            return block
-        name = block.grid.name
-        seen[name] += 1
-        own = name if seen[name] == 1 else f"{name}-{seen[name]}"
-        return replace(block, grid=replace(block.grid, name=own))
-
-    return [replace(section, blocks=[renamed(block) for block in section.blocks]) for section in given]
+def _rows_of_cards(grids: Iterable[Grid]) -> Mapping[str, Sequence[tuple[str, str, Sequence[int], int]]]:
+    """By the anchor of an incident: caption and name of a table with the first rows of it, and how many there are."""
+    found: defaultdict[str, list[tuple[str, str, Sequence[int], int]]] = defaultdict(list)
+    for grid in grids:
+        numbers: defaultdict[str, list[int]] = defaultdict(list)
+        for number, anchor in enumerate(grid.refs, 1):
+            numbers[anchor].append(number)
+        for anchor, rows in numbers.items():
+            found[anchor].append((grid.caption, grid.name, rows[:ROWS_NAMED], len(rows)))
+    return found
 
 
 @cache
@@ -94,7 +100,6 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.install_gettext_callables(_, _.plural, newstyle=True)  # type: ignore[attr-defined]
-    environment.filters["translated"] = _  # of constants, which may have signs of per cent
     environment.filters["in_html"] = in_html  # of values within a message, which _finalize does not see
     environment.filters["marked"] = marked
     environment.filters["bare"] = _bare

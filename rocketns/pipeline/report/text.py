@@ -18,7 +18,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from rocketns.languages import N_
-from rocketns.pipeline.contract import times
+from rocketns.pipeline.contract import terms
 from rocketns.pipeline.saying import _
 
 NONE = "-"
@@ -60,12 +60,8 @@ KINDS = {
 }
 # Words that columns of the tables hold.
 CODES = frozenset((
-    N_("user"), N_("system"), N_("retry"), N_("dlq"),
-    N_("broker"), N_("group"), N_("master"), N_("cluster"), N_("zone"),
-    N_("start"), N_("return"), N_("new"),
-    N_("answered"), N_("refused"), N_("silent"),
+    N_("user"), N_("system"), N_("retry"), N_("dlq"), N_("answered"), N_("refused"), N_("silent"),
     N_("reference"), N_("versions"), N_("given"), N_("observed"), N_("none"),
-    N_("graceful"), N_("crash"), N_("partition"), N_("unclear"), N_("anomaly"),
     N_("drop"), N_("hole"), N_("corrupt"), N_("unwatched"), N_("unknown"),
 ))  # fmt: skip
 DOUBTS = (N_("lost records"), N_("clocks"))
@@ -100,7 +96,7 @@ def moment(us: int | None) -> str:
     """Epoch us as ``2026-08-03 14:03:05`` in UTC."""
     if us is None:
         return NONE
-    return times.moment(int(us))
+    return terms.moment(int(us))
 
 
 def seconds(value: float | None) -> str:

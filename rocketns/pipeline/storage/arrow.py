@@ -26,7 +26,7 @@ from pyspark.sql.types import StructType
 from rocketns.journal.lines import records_of
 from rocketns.pipeline.contract.schema import EVENTS, RECORD
 from rocketns.pipeline.storage.folders import folder_at
-from rocketns.pipeline.storage.listing import JournalFile
+from rocketns.pipeline.storage.manifest import JournalFile
 
 # They count, even if a record says otherwise.
 FOLDERS = ("ns", "dt")

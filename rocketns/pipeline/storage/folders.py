@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
-from rocketns.pipeline.contract.exits import BadInput
+from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.saying import _
 
 if TYPE_CHECKING:

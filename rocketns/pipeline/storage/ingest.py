@@ -14,16 +14,15 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import frame_of
+from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import folder_at
-from rocketns.pipeline.storage.listing import JournalFile, Listing, journal_files
-from rocketns.pipeline.storage.manifest import Manifest, Part, Read, State
+from rocketns.pipeline.storage.manifest import JournalFile, Listing, Manifest, Part, Read, State, journal_files
 from rocketns.pipeline.storage.staging import (
     BOOTS,
     Boot,
-    Held,
+    Contents,
     Place,
     Staging,
     read_parts,
@@ -103,18 +102,18 @@ class _Ingest:
     def _store(self, files: Sequence[JournalFile]) -> list[Read]:
         """Stage and publish them."""
         by_place = {self._staging.place(file): file for file in files}
-        held, parts = self._staging.staged(files)
-        added = {place: one.records for place, one in held.items()}
-        if boots := repeated_boots(held, self._state):
+        contents, parts = self._staging.staged(files)
+        added = {place: one.records for place, one in contents.items()}
+        if boots := repeated_boots(contents, self._state):
             parts, once = self._once(parts, boots)
             names = {ns for ns, _ in boots}
-            added |= {place: once[place].records if place in once else 0 for place in held if place[2] in names}
-        reads = [_read(file, held.get(place), added.get(place, 0)) for place, file in by_place.items()]
+            added |= {place: once[place].records if place in once else 0 for place in contents if place[2] in names}
+        reads = [_read(file, contents.get(place), added.get(place, 0)) for place, file in by_place.items()]
         after = self._manifest.with_reads(self._state, reads)
         self._publish(replace(after, parts=[*after.parts, *parts]))
         return reads
 
-    def _once(self, parts: Sequence[Part], boots: Set[Boot]) -> tuple[list[Part], dict[Place, Held]]:
+    def _once(self, parts: Sequence[Part], boots: Set[Boot]) -> tuple[list[Part], dict[Place, Contents]]:
         """Write again the new parts that may repeat a record. Returns the parts, and what their files hold now."""
         names, days = {ns for ns, _ in boots}, self._state.days
         again = [part.path for part in parts if part.ns in names]
@@ -127,7 +126,7 @@ class _Ingest:
             frame_of(self._spark, sorted(boots), BOOTS),
         )
         written = self._staging.write(records)
-        once = self._staging.held(written)
+        once = self._staging.contents(written)
         kept = [part for part in parts if part.path not in again]
         return [*kept, *self._staging.parts(written, once)], once
 
@@ -148,9 +147,9 @@ def _check_owner(state: State, owner: Sequence[str], folder: str) -> None:
         raise BadInput(said % shown)
 
 
-def _read(file: JournalFile, held: Held | None, added: int) -> Read:
-    """``held`` is None for a file without a line."""
-    one = held or Held(0, 0, 0, None, None, [], False)
+def _read(file: JournalFile, contents: Contents | None, added: int) -> Read:
+    """``contents`` is None for a file without a line."""
+    one = contents or Contents(0, 0, 0, None, None, [], False)
     return Read(
         file.path, file.size, file.changed, file.dt, file.ns, file.segment, one.lines, one.corrupt, one.records, added,
         one.first, one.last, one.ranges,

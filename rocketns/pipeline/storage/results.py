@@ -26,9 +26,9 @@ from pyspark.sql.classic.dataframe import DataFrame as Classic
 from pyspark.sql.types import ArrayType, StructType
 
 from rocketns.pipeline.contract.catalogue import BY_NAME
-from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.contract.tables import ROWS_COLLECTED_MAX, Table
+from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import Folder
 from rocketns.pipeline.storage.manifest import new_id
@@ -96,13 +96,14 @@ class Results:
     def checkpoint(self, frame: DataFrame) -> DataFrame:
         """Write a frame that only this run needs, which cuts its lineage; returns the frame that reads it, or that has
         its rows if they are few."""
-        return self._written(f"{WORK}/{self.run}/{next(self._numbers)}", frame)
+        small = materialized(frame) if self.small else None
+        return self._work(frame) if small is None else small
 
     def materialize(self, frame: DataFrame) -> DataFrame:
         """Compute a frame of few rows that only this run needs, and make its rows a part of the plans that use it; they
-        need no file, and Spark knows how few they are. More than HELD_MAX rows are written."""
+        need no file, and Spark knows how few they are. More than MATERIALIZED_MAX rows are written."""
         small = materialized(frame)
-        return self.checkpoint(frame) if small is None else small
+        return self._work(frame) if small is None else small
 
     def clear(self) -> None:
         """Remove the frames that ``checkpoint`` wrote."""
@@ -150,6 +151,9 @@ class Results:
     def _keep_pages(self, pages: Mapping[str, bytes]) -> None:
         for name in PAGES:
             self._out.write(f"{self.place}/{name}", pages[name])
+
+    def _work(self, frame: DataFrame) -> DataFrame:
+        return self._written(f"{WORK}/{self.run}/{next(self._numbers)}", frame)
 
     def _written(self, place: str, frame: DataFrame) -> DataFrame:
         path = self._out.path(place)
@@ -211,14 +215,14 @@ def _flat(frame: DataFrame, name: str) -> Column:
     return F.to_json(name).alias(name) if nested else F.col(name)
 
 
-# Rows of a frame that plans contain: a few MB.
-MATERIALIZED_MAX = 10_000
+# Rows of a frame that plans contain: some MB.
+MATERIALIZED_MAX = 20_000
 # The same as Parquet, of all files together.
 MATERIALIZED_BYTES_MAX = 1 << 20
 
 
 def materialized(frame: DataFrame) -> DataFrame | None:
-    """Compute the frame and return its rows as a frame; None if there are more than HELD_MAX."""
+    """Compute the frame and return its rows as a frame; None if there are more than MATERIALIZED_MAX."""
     found = frame.limit(MATERIALIZED_MAX + 1)._jdf.collectAsList()  # the rows stay in the Java process
     if found.size() > MATERIALIZED_MAX:
         return None

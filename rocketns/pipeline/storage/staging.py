@@ -22,8 +22,7 @@ from rocketns.pipeline.contract.frames import columns, frame_of
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.storage.arrow import FOLDERS, LINE, REQUIRED, is_plain, take
 from rocketns.pipeline.storage.folders import Folder, is_on_this_machine
-from rocketns.pipeline.storage.listing import JournalFile
-from rocketns.pipeline.storage.manifest import DATA, Part, Range, State, new_id
+from rocketns.pipeline.storage.manifest import DATA, JournalFile, Part, Range, State, new_id
 from rocketns.pipeline.storage.session import runs_here
 
 PARTITIONS = ("dt", "ns")
@@ -44,7 +43,7 @@ Boot = tuple[str, int]  # name server, boot
 BOOTS = columns("ns:string boot:long")
 
 
-class Held(NamedTuple):
+class Contents(NamedTuple):
     """What a file holds. ``repeats``: it may hold a record more than once."""
 
     lines: int
@@ -73,26 +72,26 @@ class Staging:
     def place(self, file: JournalFile) -> Place:
         return self.bases.index(file.base), file.dt, file.ns, file.segment
 
-    def staged(self, files: Sequence[JournalFile]) -> tuple[dict[Place, Held], list[Part]]:
+    def staged(self, files: Sequence[JournalFile]) -> tuple[dict[Place, Contents], list[Part]]:
         """Write all lines of the files to new folders; what each file holds, and the folders."""
-        held, parts = self._taken(files)
-        left = [file for file in files if self.place(file) not in held]
+        contents, parts = self._taken(files)
+        left = [file for file in files if self.place(file) not in contents]
         if left:
             folder = self.write(judged(self._lines(left), "segment", "base"))
-            by_spark = self.held(folder)
-            held |= by_spark
+            by_spark = self.contents(folder)
+            contents |= by_spark
             parts += self.parts(folder, by_spark)
-        return held, parts
+        return contents, parts
 
-    def _taken(self, files: Sequence[JournalFile]) -> tuple[dict[Place, Held], list[Part]]:
+    def _taken(self, files: Sequence[JournalFile]) -> tuple[dict[Place, Contents], list[Part]]:
         """The same for files that need no Spark."""
         folder = _new_folder()
         if self._folder.here is None or not runs_here(self._spark):
             return {}, []
         here = [file for file in files if is_on_this_machine(file.path)]
         taken = take(here, self.bases, self._folder.local_path(folder))
-        held = {self.place(one.file): _held(one.boots, one.repeats) for one in taken}
-        return held, self.parts(folder, held) if held else []
+        contents = {self.place(one.file): _contents(one.boots, one.repeats) for one in taken}
+        return contents, self.parts(folder, contents) if contents else []
 
     def write(self, records: DataFrame) -> str:
         """Write rows of STORED to a new folder; returns it."""
@@ -100,17 +99,17 @@ class Staging:
         records.write.partitionBy(*PARTITIONS).options(**PLAIN).parquet(self._folder.path(folder))
         return folder
 
-    def held(self, folder: str) -> dict[Place, Held]:
+    def contents(self, folder: str) -> dict[Place, Contents]:
         """What each file holds whose rows are in the folder."""
         records = read_parts(self._spark, self._folder, [folder])
         found: dict[Place, list[Any]] = {}
         for row in _by_file(records).collect():
             found.setdefault(tuple(row[name] for name in FILE), []).append(row)
-        return {place: _held(rows, not all(map(is_plain, rows))) for place, rows in found.items()}
+        return {place: _contents(rows, not all(map(is_plain, rows))) for place, rows in found.items()}
 
-    def parts(self, folder: str, held: Mapping[Place, Held]) -> list[Part]:
+    def parts(self, folder: str, contents: Mapping[Place, Contents]) -> list[Part]:
         """The folders of each day and name server in a new folder."""
-        times = _times(held)
+        times = _times(contents)
         found = [(dt, ns) for dt in self._folder.names(folder) if dt.startswith("dt=")
                  for ns in self._folder.names(f"{folder}/{dt}") if ns.startswith("ns=")]  # fmt: skip
         return [
@@ -167,10 +166,10 @@ def _by_file(records: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def _held(rows: Sequence[Any], repeats: bool) -> Held:
+def _contents(rows: Sequence[Any], repeats: bool) -> Contents:
     """``rows``: those of ``_by_file`` for one file; the row of its corrupt lines has no boot."""
     of_boots = [row for row in rows if row["boot"] is not None]
-    return Held(
+    return Contents(
         sum(row["lines"] for row in rows),
         sum(row["corrupt"] for row in rows),
         sum(row["lines"] for row in of_boots),
@@ -181,10 +180,10 @@ def _held(rows: Sequence[Any], repeats: bool) -> Held:
     )
 
 
-def _times(held: Mapping[Place, Held]) -> dict[tuple[str, str], tuple[int, int]]:
+def _times(contents: Mapping[Place, Contents]) -> dict[tuple[str, str], tuple[int, int]]:
     """First and last record of each day and name server."""
     found: dict[tuple[str, str], tuple[int, int]] = {}
-    for (_, dt, ns, _), one in held.items():
+    for (_, dt, ns, _), one in contents.items():
         if one.first is not None and one.last is not None:
             first, last = found.get((dt, ns), (one.first, one.last))
             found[dt, ns] = min(first, one.first), max(last, one.last)
@@ -194,10 +193,10 @@ def _times(held: Mapping[Place, Held]) -> dict[tuple[str, str], tuple[int, int]]
 KEY = ("ns", "boot", "seq")
 
 
-def repeated_boots(held: Mapping[Place, Held], state: State) -> set[Boot]:
+def repeated_boots(contents: Mapping[Place, Contents], state: State) -> set[Boot]:
     """The boots of new files whose ranges overlap, with one another or with what is stored, or that repeat a record."""
     spans: defaultdict[Boot, list[tuple[int, int]]] = defaultdict(list)
-    for (_base, _dt, ns, _segment), one in held.items():
+    for (_base, _dt, ns, _segment), one in contents.items():
         for boot, low, high in one.ranges:
             spans[ns, boot] += [(low, high), *([(low, high)] if one.repeats else [])]
     for day in state.days.values():

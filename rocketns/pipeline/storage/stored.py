@@ -14,11 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 from rocketns.journal.lines import record_of
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import EVENTS, ReadFile
-from rocketns.pipeline.contract.times import DAY_US
+from rocketns.pipeline.contract.terms import DAY_US
 from rocketns.pipeline.storage.arrow import events_of, rows_of
 from rocketns.pipeline.storage.folders import folder_at
-from rocketns.pipeline.storage.listing import JournalFile, journal_files
-from rocketns.pipeline.storage.manifest import Manifest, Part, Read, State
+from rocketns.pipeline.storage.manifest import JournalFile, Manifest, Part, Read, State, journal_files
 from rocketns.pipeline.storage.staging import KEY, read_parts
 
 

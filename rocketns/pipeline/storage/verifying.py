@@ -6,7 +6,7 @@ See `rocketns.journal.chain`. After a fault the check goes on from the next seal
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -91,12 +91,11 @@ def strays(root: Path) -> Iterator[Path]:
             yield path
 
 
-def check(root: Path, ns: str, heads: Container[str] = (), say: Callable[[int], None] = lambda _bytes: None) -> Checked:
-    """Read all files of a name server. ``say`` is called with the bytes of each that was read. OSError."""
+def check(root: Path, ns: str, heads: Container[str] = ()) -> Checked:
+    """Read all files of a name server. OSError."""
     checker = _Checker(ns, heads)
     for segment, path in _existing(Store(root, ns).everything()):
         checker.read(segment, path)
-        say(checker.found.bytes)
     return checker.end()
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract.times import exact_text
+from rocketns.pipeline.contract.terms import exact_text
 from rocketns.pipeline.report.text import number, row
 from rocketns.pipeline.report.text import short_strict as short
 from rocketns.pipeline.saying import _
@@ -61,7 +61,7 @@ def heard_again(alert: Alert, member: Row | None, others: Iterable[str], servers
 
 
 def divergence(found: Row) -> Condition:
-    """From a row of INCIDENTS; ``found["open"]``: whether one of its windows is still open."""
+    """From a row of DIVERGENCES; ``found["open"]``: whether one of its windows is still open."""
     shown = {"topics": _topics(found), "broker": short(found["broker"]), "cause": found["cause"], "some": _some(found)}
     if found["ns_without"]:
         said = _("name servers disagree about %(topics)s of %(broker)s (%(cause)s, %(servers)s without it at first): "
@@ -76,7 +76,7 @@ def divergence(found: Row) -> Condition:
 
 
 def divergence_key(found: Row) -> str:
-    """Of a row of INCIDENTS, which stays the same while the incident goes on."""
+    """Of a row of DIVERGENCES, which stays the same while the incident goes on."""
     return f"{found['broker']}|{found['cause']}|{found['t1']}"
 
 

@@ -29,7 +29,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.exits import BadInput
+from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.jobs.clocks import widest
 from rocketns.pipeline.report.words.sources import known_to
 from rocketns.pipeline.saying import _

@@ -19,11 +19,11 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, LongType, StructType
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract.causes import CONNECTION_ENDED, FAILURES
 from rocketns.pipeline.contract.frames import Checkpoint, Observation, as_it_is, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import KEY_WINDOWS, NS_UPTIME, TOPIC_INTERVALS
-from rocketns.pipeline.jobs.divergence import key_windows
+from rocketns.pipeline.contract.terms import CONNECTION_ENDED, FAILURES
 from rocketns.pipeline.jobs.state import TOPIC, VALUE, intervals, topic_changes
+from rocketns.pipeline.jobs.windows import key_windows
 from rocketns.pipeline.stream.servers import Servers, any_of
 
 # RocketMQ's heartbeat period: 10 to 60 s, by default 30 s.

@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from rocketns.pipeline.contract.exits import BadInput
-from rocketns.pipeline.contract.times import exact_text
+from rocketns.pipeline.contract.terms import BadInput, exact_text
 from rocketns.pipeline.saying import _
 
 Line = Mapping[str, Any]

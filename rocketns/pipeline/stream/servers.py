@@ -15,10 +15,8 @@ from typing import Any, NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import UNWATCHED
-from rocketns.pipeline.contract.defaults import ROTATE_US
 from rocketns.pipeline.contract.frames import columns, conform
-from rocketns.pipeline.contract.times import SECOND_US
+from rocketns.pipeline.contract.terms import ROTATE_US, SECOND_US, UNWATCHED
 
 # One start of a name server. known: from when on its whole state is known (its start, or the end of the first snapshot
 # that is complete within one batch), null before that. stopped: time of its stop record, or null. compared: whether it

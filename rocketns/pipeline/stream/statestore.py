@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import frame_of
+from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import folder_at
 

@@ -11,11 +11,11 @@ from pyspark.sql.types import StructType
 
 from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract import frames
-from rocketns.pipeline.contract.defaults import GRACE_US, GROUP_SIZES, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.contract.schema import EVENTS
+from rocketns.pipeline.contract.terms import GRACE_US, GROUP_SIZES, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
+from rocketns.pipeline.jobs.divergences import divergences
 from rocketns.pipeline.jobs.impact import impact
-from rocketns.pipeline.jobs.incidents import incidents
 from rocketns.pipeline.jobs.topics import system_topics, with_kind
 from rocketns.pipeline.stream import conditions
 from rocketns.pipeline.stream.conditions import changes
@@ -164,18 +164,18 @@ def _servers(memory: Memory, arrived: list[Line], limits: Limits, arriving: Arri
 
 
 def _incidents(tables: Mapping[str, DataFrame], now: Servers, limits: Limits) -> list[Line]:
-    """INCIDENTS of windows that are long enough, if they are open or ended since the last watermark."""
+    """DIVERGENCES of windows that are long enough, if they are open or ended since the last watermark."""
     until = F.coalesce("t2", F.lit(now.watermark))
     windows = tables["windows"].drop("kind").withColumn("t2", until)
     long_enough = windows.where(F.col("t2") - F.col("t1") >= limits.shortest())
     ended = F.col("t2") < now.watermark
     with_kinds = with_kind(long_enough, system_topics(tables["members"]))
-    lately = incidents(with_kinds).withColumn("open", ~ended).where(~ended | (F.col("t2") >= now.before))
+    lately = divergences(with_kinds).withColumn("open", ~ended).where(~ended | (F.col("t2") >= now.before))
     return plain_rows(lately)
 
 
 def _divergences(memory: Memory, tables: Mapping[str, DataFrame], now: Servers, limits: Limits) -> list[Line]:
-    """Rows of INCIDENTS; those that go on, and have no alert yet, with ``orphaned`` and ``twice``: how many queues of
+    """Rows of DIVERGENCES; those that go on, and have no alert yet, with ``orphaned`` and ``twice``: how many queues of
     user topics no consumer takes, and more than one, by the batch's model and the routes at the watermark."""
     known = {alert.key for alert in memory.alerts if alert.kind == "divergence"}
     found = _incidents(tables, now, limits)

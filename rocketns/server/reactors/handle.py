@@ -44,15 +44,15 @@ def make_reactors(configuration: Configuration, slots: RouteSlots, tls_mode: Tls
 def limits_of(configuration: Configuration, tls_mode: TlsMode) -> ReactorLimits:
     """The reactors' limits, from the configuration."""
     limits, netty = configuration.limits, configuration.netty
-    totals = (limits.incoming_bytes_max, limits.outgoing_bytes_total_max)
-    of_openssl = limits.incoming_bytes_max * 3 // 4
+    incoming, outgoing = limits.incoming_bytes_max, limits.outgoing_bytes_total_max
+    of_openssl = incoming * 3 // 4
     return {
         "frame_bytes_max": limits.frame_bytes_max,
         "in_flight_max": limits.in_flight_max,
         "connections_max": limits.connections_max,
-        "held_bytes_max": (*totals, of_openssl),
-        "host_bytes_max": (*map(limits.host_bytes_max, totals), of_openssl // 8),
-        "listed_bytes_min": (*map(limits.listed_bytes_min, totals), 1),
+        "held_bytes_max": (incoming, outgoing, of_openssl),
+        "host_bytes_max": (limits.host_bytes_max(incoming), limits.host_bytes_max(outgoing), of_openssl // 8),
+        "listed_bytes_min": (limits.listed_bytes_min(incoming), limits.listed_bytes_min(outgoing), 1),
         "progress_ms_max": limits.progress_seconds * 1000,
         "queued_bytes_max": waiting_bytes_max(limits),
         "first_frames_bytes_max": limits.incoming_bytes_max // 4,

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.findings import RunOutcome
+from rocketns.pipeline.batch.reporting import RunOutcome
 from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.cli.audit import main
-from rocketns.pipeline.contract.exits import EXIT_FINDINGS
 from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.terms import EXIT_FINDINGS
 from tests.pipeline.journals import (
     DAY_START,
     SECOND,

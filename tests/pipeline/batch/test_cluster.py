@@ -23,7 +23,7 @@ from interop.harness.rocketmq.maven import jars
 from interop.harness.wire import eventually
 from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.cli.spark import SMALL_BATCHES
-from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE
+from rocketns.pipeline.contract.terms import EXIT_FINDINGS, EXIT_INCOMPLETE
 from rocketns.pipeline.storage.session import SHORT_SETTINGS
 from tests.pipeline.batch.runs import PERIOD
 from tests.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
@@ -118,7 +118,7 @@ def _start(folder: Path, name: str, main: str, *words: str) -> Process:
     return Process(command, folder / f"{name}.log", env=ENVIRONMENT, cwd=folder)
 
 
-OTHER_VERSION = "1 file of version 2 of the journal was not read: this audit reads version 1."
+OTHER_VERSION = "Files of version 2 of the journal were not read: 1. This audit reads version 1."
 # Small plans of small tables: planning them twice and compiling them takes longer than running them.
 QUICK = SMALL_BATCHES | SHORT_SETTINGS | {"spark.sql.shuffle.partitions": "2"}
 SETTINGS = QUICK | {

@@ -7,13 +7,10 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from rocketns.pipeline.batch.findings import RunOutcome, verdict
-from rocketns.pipeline.batch.reporting import figures, noted, worded
-from rocketns.pipeline.batch.reporting import findings as findings_in
+from rocketns.pipeline.batch.reporting import RunOutcome, Told, numbers_of, sentences, verdict
 from rocketns.pipeline.contract.catalogue import BY_NAME
-from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
-from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, Verdict
-from rocketns.pipeline.contract.frames import frame_of, plain_rows
+from rocketns.pipeline.contract.frames import Observation, frame_of, plain_rows
+from rocketns.pipeline.contract.terms import CLOCKS, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, LOST_RECORDS, Verdict
 from rocketns.pipeline.report.words.sources import clock_notes
 from rocketns.pipeline.storage.results import Results
 from rocketns.pipeline.storage.stored import Delivered
@@ -25,10 +22,10 @@ HOLE = "3 records of n1 are missing."
 @pytest.mark.parametrize(
     ("findings", "incomplete", "expected", "status"),
     [
-        ({"incidents": 0}, [], Verdict.NOTHING, EXIT_NOTHING),
-        ({"incidents": 2}, [], Verdict.FINDINGS, EXIT_FINDINGS),
-        ({"incidents": 0}, [HOLE], Verdict.INCOMPLETE, EXIT_INCOMPLETE),
-        ({"incidents": 2}, [HOLE], Verdict.INCOMPLETE, EXIT_INCOMPLETE),
+        ({"divergences": 0}, [], Verdict.NOTHING, EXIT_NOTHING),
+        ({"divergences": 2}, [], Verdict.FINDINGS, EXIT_FINDINGS),
+        ({"divergences": 0}, [HOLE], Verdict.INCOMPLETE, EXIT_INCOMPLETE),
+        ({"divergences": 2}, [HOLE], Verdict.INCOMPLETE, EXIT_INCOMPLETE),
     ],
     ids=["nothing", "findings", "incomplete", "findings in incomplete input"],
 )
@@ -42,11 +39,11 @@ def test_the_verdict_and_exit_status(
 def test_the_words_begin_with_the_headline_and_do_not_deny_it() -> None:
     """A planned stop is no finding. The page still begins with it."""
     stopped = RunOutcome(
-        Verdict.NOTHING, {"incidents": 0}, [], "report.html", "ns-2 is stopped since 09:02 (still).", 1
+        Verdict.NOTHING, {"divergences": 0}, [], "report.html", "ns-2 is stopped since 09:02 (still).", 1
     )
     assert stopped.lines == [
         "ns-2 is stopped since 09:02 (still).",
-        "No finding, and 1 incident that is none: a name server was stopped or restarted.",
+        "No finding. Incidents that are none, since a name server was stopped or restarted: 1.",
         "report: report.html",
     ]
     fine = RunOutcome(Verdict.NOTHING, {}, [], "report.html", "Nothing is wrong.")
@@ -80,27 +77,27 @@ def test_doubtful_rows_count_neither_as_findings_nor_as_figures(spark: SparkSess
     kinds = ("user", "system", "retry")
     results = tables(
         spark,
-        incidents=[{"broker": "b", "doubt": doubt} for doubt in DOUBTS],
+        divergences=[{"broker": "b", "doubt": doubt} for doubt in DOUBTS],
         key_windows=[{"topic": "t", "kind": "user", "doubt": doubt} for doubt in DOUBTS],
         missing_topics=[{"topic": kind, "topic_kind": kind} for kind in kinds],
         topics=[{"topic": kind, "kind": kind, "created": 1, "served": n} for n, kind in enumerate(kinds, 1)],
     )
-    assert findings_in(results)["incidents"] == 1
-    told = figures(results)
-    names = ("incidents", "windows", "lost_incidents", "lost_windows", "clock_incidents", "clock_windows")
-    assert [told[name] for name in names] == [1] * len(names)
-    assert (told["missing_hours"], told["topics"], told["sole_topics"]) == (2, 1, 1)
-    clocks = [{"ns": "n1", "method": "versions", "uncertainty": 1}, {"ns": "n3", "method": "none",
+    counts, figures = numbers_of(results)
+    assert (counts["divergences"], counts["missing_topics"]) == (1, 2)
+    names = ("divergences", "windows", "lost_divergences", "lost_windows", "clock_divergences", "clock_windows")
+    assert [figures[name] for name in names] == [1] * len(names)
+    assert (figures["topics"], figures["sole_topics"]) == (1, 1)
+    clocks: list[dict[str, Any]] = [{"ns": "n1", "method": "versions", "uncertainty": 1}, {"ns": "n3", "method": "none",
               "uncertainty": None}]  # fmt: skip
     days = [
         {"day": "2026-01-01", "ns": "n3", "method": "versions", "uncertainty": 1},
         *[{"day": "2026-01-02"} | row for row in clocks],
     ]
-    notes = worded(noted(tables(spark, clock_days=days), 0), 7, Delivered(1, 250, {}), None)
-    assert notes.keys() == {"clocks", "quality"}
-    assert "250 records came more than once, 1 whole file among them" in notes["quality"][0]
-    late = worded(noted(tables(spark), 2), 7, Delivered(0, 0, {}), None)
-    assert "on 2 of the last 7 days" in late["topics"][0]
+    seen, told = Observation(0, 1), Told(None, 7, None, 2)
+    notes = sentences(tables(spark, clock_days=days), seen, told, Delivered(1, 250, {})).notes
+    assert notes.keys() == {"clocks", "quality", "topics"}
+    assert "more than once, and count once: 250. Whole files among them: 1." in notes["quality"][0]
+    assert "on 2 of the last 7 days" in notes["topics"][0]
 
 
 def test_clocks_that_nothing_bounds_are_said_with_what_follows() -> None:

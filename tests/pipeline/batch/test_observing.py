@@ -10,11 +10,9 @@ import pytest
 
 from rocketns.pipeline.batch.observing import Reach, common_end, last_days, observed, reach_of, too_short
 from rocketns.pipeline.batch.tables import AT_ONCE, together
-from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US
-from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import ReadFile
-from rocketns.pipeline.contract.times import exact_text
+from rocketns.pipeline.contract.terms import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US, BadInput, exact_text
 
 S = 1_000_000
 VISIBLE, WAITING = SILENT_AFTER_US, SILENT_AFTER_US + ROTATE_US

@@ -30,9 +30,9 @@ def test_everything_that_can_happen(spark: SparkSession, whole: Whole, monkeypat
     assert set(summary) == set(SUMMARY_KEYS)
     assert (whole.outcome.exit_status, summary["exit_status"], summary["verdict"]) == (3, 3, "incomplete")
     assert whole.outcome.incomplete == summary["incomplete"]
-    assert any("records of n1" in sentence for sentence in summary["incomplete"])
+    assert any("Records of n1" in sentence for sentence in summary["incomplete"])
     assert whole.outcome.findings == summary["findings"]
-    assert min(summary["findings"][kind] for kind in ("incidents", "departures", "killed", "missing_topics")) > 0
+    assert min(summary["findings"][kind] for kind in ("divergences", "departures", "killed", "missing_topics")) > 0
 
     lines = (whole.folder / "out" / "incidents.jsonl").read_text("utf-8")
     assert {record["ev"] for record in named_records(lines)} >= {"down", "reg", "start", "stop", "tput", "tdel"}
@@ -120,11 +120,11 @@ def test_the_summary_says_what_was_found(example: Path) -> None:
     summary = json.loads((example / "out" / "summary.json").read_text("utf-8"))
     assert (summary["verdict"], summary["exit_status"], summary["incomplete"]) == ("findings", 1, [])
     assert summary["findings"] == {
-        "incidents": 1, "departures": 1, "unwritable": 0, "flaps": 1, "killed": 0, "missing_topics": 0,
+        "divergences": 1, "departures": 1, "unwritable": 0, "flaps": 1, "killed": 0, "missing_topics": 0,
     }  # fmt: skip
     assert summary["observation"] == {"t0": 0, "t1": 400 * SECOND}
     assert set(summary) == set(SUMMARY_KEYS)
-    assert summary["headline"].startswith("No open incident. Worst of the past: broker-b was missing at n2")
+    assert summary["headline"].startswith("No open incident. Worst of the past: broker-b missing at n2")
     assert summary["incidents"] == {
         "going_on": 0, "levels": {"severe": 0, "major": 1, "minor": 0}, "kinds": {"missing": 1},
     }  # fmt: skip
@@ -142,7 +142,7 @@ def test_the_page_and_csv_tables_are_there(example: Path) -> None:
         "missing", ["broker-b"], ["n2"], "1970-01-01T00:03:05.000Z",
     )  # fmt: skip
     assert (told["topics"], told["queues"], told["orphaned"], told["records"][0]["cause"]) == (1, 4, 5, "expired")
-    title = "broker-b was missing at n2 for 1 min 57 s, from 00:03 on"
+    title = "broker-b missing at n2 for 1 min 57 s, from 00:03 on"
     assert (
         (example / "out" / "report.md").read_text("utf-8").startswith(f"# No open incident. Worst of the past: {title}")
     )

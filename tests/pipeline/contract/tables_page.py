@@ -31,7 +31,7 @@ def page() -> str:
     """The whole page."""
     parts = [INTRODUCTION, "## summary.json\n", *_keys(SUMMARY_KEYS.items())]
     parts += ["\n## incidents.jsonl\n", "One JSON object a line: an incident, worst and latest first. ASCII only.\n"]
-    parts += _keys((name, field.meaning) for name, field in FIELDS.items())
+    parts += _keys((name, meaning) for name, (meaning, _) in FIELDS.items())
     for job in JOBS:
         parts += _table(job)
     return "\n".join(parts) + "\n"
@@ -46,7 +46,8 @@ def comments() -> dict[str, str]:
 def _table(job: Job) -> Iterator[str]:
     constant = next(name for name, value in vars(schema).items() if value is job.schema)
     yield f"\n## {job.name}\n"
-    yield f"One row is {job.rows}. {_escaped(job.meaning.text)}\n"
+    finding = f" What `rocketns audit run` counts as a finding: {job.finding.words}." if job.finding else ""
+    yield f"One row is {job.rows}. {_escaped(job.meaning)}{finding}\n"
     if comment := comments().get(constant):
         yield f"{_escaped(comment)}\n"
     yield from _rows(("Column", "Type"), ((f"`{one.name}`", f"`{one.dataType.simpleString()}`") for one in job.schema))

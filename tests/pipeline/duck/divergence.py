@@ -146,7 +146,7 @@ SEGMENTS = """
     counted as (select *, sum(begins) over (partition by topic order by t1) as segment from marked)
     select topic, min(t1), max(t2), first(views) from counted group by topic, segment
 """
-INCIDENTS = """
+DIVERGENCES = """
 with told as (
   select *, {'cause': cause, 'doubt': doubt} as why from key_windows
 ), ordered as (

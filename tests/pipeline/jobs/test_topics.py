@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rocketns.pipeline.contract.frames import Observation, columns, frame_of
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, NS_UPTIME, TOPIC_INTERVALS
-from rocketns.pipeline.contract.times import DAY_US, HOUR_US
+from rocketns.pipeline.contract.terms import DAY_US, HOUR_US
 from rocketns.pipeline.jobs.tallies import callers, covered, hours
 from rocketns.pipeline.jobs.topics import (
     dead_topics,

@@ -9,12 +9,11 @@ import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import (
     BROKER_INTERVALS,
     CLOCK_DAYS,
-    INCIDENTS,
+    DIVERGENCES,
     KEY_WINDOWS,
     NS_UPTIME,
     TOPIC_DOUBTS,
@@ -22,14 +21,15 @@ from rocketns.pipeline.contract.schema import (
     TOPIC_SEGMENTS,
     UNWRITABLE,
 )
+from rocketns.pipeline.contract.terms import SILENT_AFTER_US
 from rocketns.pipeline.jobs import boots, state
-from rocketns.pipeline.jobs.divergence import key_windows, topic_segments
-from rocketns.pipeline.jobs.incidents import incidents
+from rocketns.pipeline.jobs.divergences import divergences
 from rocketns.pipeline.jobs.quality import topic_doubts
 from rocketns.pipeline.jobs.tallies import callers
 from rocketns.pipeline.jobs.topics import system_topics
 from rocketns.pipeline.jobs.topics import topics as topics_of_all
 from rocketns.pipeline.jobs.unwritable import unwritable
+from rocketns.pipeline.jobs.windows import key_windows, topic_segments
 from tests.pipeline.duck import divergence as duck_divergence
 from tests.pipeline.duck import state as duck_state
 from tests.pipeline.duck import topics as duck_topics
@@ -120,7 +120,7 @@ def test_windows_segments_and_incidents(spark: SparkSession, seed: int) -> None:
         (doubts, TOPIC_DOUBTS, "from topic_doubts"),
         (windows, KEY_WINDOWS, "from key_windows"),
         (topic_segments(topics, base.uptime, windows, seen, cut), TOPIC_SEGMENTS, duck_divergence.SEGMENTS),
-        (incidents(windows, events), INCIDENTS, duck_divergence.INCIDENTS),
+        (divergences(windows, events), DIVERGENCES, duck_divergence.DIVERGENCES),
     ):
         assert found.schema.simpleString() == schema.simpleString()
         assert rows(found) == duck_rows(db, twin) != []

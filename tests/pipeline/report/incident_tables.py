@@ -45,7 +45,7 @@ def broken(ns: str, broker: str, *cuts: tuple[int, int], cause: str = "expired",
 def differ(
     broker: str, t1: int, t2: int, cause: str = "expired", without: Sequence[str] = ("n2",), **more: Any
 ) -> dict[str, Any]:
-    """A row of INCIDENTS."""
+    """A row of DIVERGENCES."""
     return {
         "cause": cause, "broker": broker, "t1": t1 * S, "t2": t2 * S, "windows": 3, "topics": 3, "user_topics": 2,
         "topic_sample": ["orders", "stock"], "queues": 8, "ns_without": list(without), "opened_by": list(without),

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.tables import Table
+from rocketns.pipeline.contract.terms import Verdict
 from rocketns.pipeline.report.model import ReportInput
 
 T0 = 1_785_715_200_000_000  # 2026-08-03 00:00 UTC
@@ -28,15 +28,14 @@ def sample() -> ReportInput:
         verdict=Verdict.FINDINGS,
         options={"journal": "journal", "groups": "2, 3", "min_window": "5 s", "dead_days": "7", "master": "local[2]"},
         figures={
-            "events": 1_734_211, "name_servers": 3, "brokers": 8, "topics": 5_000, "orphaned_qs_max_averagely": 46_800,
-            "orphaned_qs_max_circle": 23_400,
+            "events": 1_734_211, "name_servers": 3, "brokers": 8, "topics": 5_000,
         },
         notes={"topics": ["Lookups were journalled on 1 of 7 days, so no topic can be called dead for 7 days."]},
         tables={
             "ns_uptime": Table.of(uptime(), path="tables/ns_uptime.parquet"),
             "broker_intervals": Table.of(intervals(), path="tables/broker_intervals.parquet"),
             "key_windows": Table.of(windows(), 7_490, path="tables/key_windows.parquet"),
-            "incidents": Table.of(incident_rows(), path="tables/incidents.parquet"),
+            "divergences": Table.of(incident_rows(), path="tables/divergences.parquet"),
             "impact": Table.of(impact(), path="tables/impact.parquet"),
             "imbalance": Table.of(imbalance(), path="tables/imbalance.parquet"),
             "broker_stats": Table.of(stats(), path="tables/broker_stats.parquet"),
@@ -61,7 +60,7 @@ def going_on() -> ReportInput:
     return with_tables(
         sample(),
         broker_intervals=Table.of([*open_rows, before | {"end_cause": "expired"}]),
-        incidents=Table.of([partition, *incident_rows()[1:]]),
+        divergences=Table.of([partition, *incident_rows()[1:]]),
         key_windows=Table.of([row | {"t1": at, "t2": T1} for row in windows()]),
         departures=Table.of([row for row in departures() if row["kind"] != "partition"]),
     )
@@ -92,7 +91,7 @@ def outside() -> ReportInput:
     """The incidents of the ordinary page, seen between two looks."""
     full = sample()
     seen = [row | {"t1_early": 90_000_000, "t2_early": 95_000_000} for row in incident_rows()]
-    return with_tables(full, incidents=Table.of(seen))
+    return with_tables(full, divergences=Table.of(seen))
 
 
 def nothing() -> ReportInput:
@@ -134,7 +133,7 @@ def huge(count: int) -> ReportInput:
         sample(),
         broker_intervals=Table.of(flapping),
         key_windows=Table.of(many, path="tables/key_windows.parquet"),
-        incidents=Table.of(incidents),
+        divergences=Table.of(incidents),
         impact=Table.of([one | {"topic": f"{'t' * 120}{i}"} for i in range(count)]),
         imbalance=Table.of([imbalance()[0] | {"broker": f"{'b' * 120}{i}"} for i in range(count)]),
         broker_stats=Table.of([stats()[0] | {"broker": f"{'b' * 120}{i}"} for i in range(count)]),

@@ -8,6 +8,7 @@ import pytest
 
 from rocketns.pipeline.incidents.model import Incident, Kind, Level, Record, State
 from rocketns.pipeline.report.words.sentences import first, title, whom
+from rocketns.pipeline.saying import shown
 from tests.pipeline.report.incident_tables import (
     END,
     SERVERS,
@@ -40,7 +41,7 @@ def test_a_broker_that_one_name_server_lacks_is_one_incident_though_two_tables_s
     unknown = [{**gone[0], "topics": None, "queues": None, "topic_sample": None}]
     bare = only(listed(broker_intervals=PARTED, departures=unknown))
     assert (bare.kind, span(bare), bare.harm.known) == (Kind.MISSING, (*CUT, False), False)  # it has no topics
-    one = only(listed(broker_intervals=PARTED, incidents=[differ("b", *CUT)], departures=gone))
+    one = only(listed(broker_intervals=PARTED, divergences=[differ("b", *CUT)], departures=gone))
     assert (one.kind, one.brokers, one.ns, one.cause, span(one)) == (
         Kind.MISSING, ("b",), ("n2",), "expired", (*CUT, False),
     )  # fmt: skip
@@ -52,22 +53,22 @@ def test_a_broker_that_one_name_server_lacks_is_one_incident_though_two_tables_s
 def test_a_name_server_that_loses_its_brokers_one_after_another_is_one_incident() -> None:
     rows = [differ(f"b{i}", 1_000 + 5 * i, 3_000) for i in range(9)]
     intervals = [row for i in range(9) for row in broken("n2", f"b{i}", (1_000 + 5 * i, 3_000))]
-    one = only(listed(broker_intervals=intervals, incidents=rows))
+    one = only(listed(broker_intervals=intervals, divergences=rows))
     assert (len(one.brokers), one.all_brokers, one.harm.queues, one.addrs) == (9, True, 72, ())
-    assert one.lanes[1].says == "lacks 9 of 9"
-    other_cause = listed(broker_intervals=intervals, incidents=[*rows[:4], rows[4] | {"cause": "unregister"}])
+    assert shown(one.lanes[1].says) == "lacks 9 of 9"
+    other_cause = listed(broker_intervals=intervals, divergences=[*rows[:4], rows[4] | {"cause": "unregister"}])
     assert sorted(len(one.brokers) for one in other_cause) == [1, 4]
     late = [differ("b0", 1_000, 3_000), differ("b1", 1_046, 3_000)]
-    assert len(listed(broker_intervals=intervals, incidents=late)) == 2
+    assert len(listed(broker_intervals=intervals, divergences=late)) == 2
 
 
 def test_a_listed_broker_whose_topic_was_deleted_at_some_is_a_different_route_at_the_odd_one() -> None:
     """n2 missed the deletion, so n1 and n3 are the ones without the topic."""
     windows = [window("old", "b", 1_000, 3_000, "admin", {"n1": None, "n2": (4, 4, 6), "n3": None})]
     row = differ("b", 1_000, 3_000, "admin", ("n1", "n3"), topics=1, user_topics=1, topic_sample=["old"], queues=4)
-    one = only(listed(incidents=[row], key_windows=windows))
+    one = only(listed(divergences=[row], key_windows=windows))
     assert (one.kind, one.ns, one.topic) == (Kind.STALE_ROUTES, ("n2",), "old")
-    assert [lane.says for lane in one.lanes] == ["no route", "4 read queues, 4 write queues, permission rw", "no route"]
+    assert [shown(lane.says) for lane in one.lanes] == ["no route", "4 read, 4 write, rw", "no route"]
     assert one.lanes[1].spans[1][2] is State.DIFFERS
     assert one.records == (Record("n1", 1, 1_000 * S, "tdel", "admin", "b"),)
 
@@ -92,7 +93,7 @@ def test_a_broker_that_is_still_lost_is_the_worst_of_all() -> None:
     first, _ = listed(
         broker_intervals=[*gone, *broken("n2", "c", (1_000, 9_990))],
         departures=[departure("b", "crash", 9_000, 9_000)],
-        incidents=[differ("c", 1_000, 9_990)],
+        divergences=[differ("c", 1_000, 9_990)],
     )
     assert (first.kind, span(first), first.level) == (Kind.CRASH, (9_000, END, True), Level.SEVERE)
 
@@ -100,16 +101,16 @@ def test_a_broker_that_is_still_lost_is_the_worst_of_all() -> None:
 def test_name_servers_that_notice_a_loss_or_a_return_one_after_another_are_no_incident_of_their_own() -> None:
     gone = [row for ns, at in (("n1", 1_000), ("n2", 1_008), ("n3", 1_000)) for row in broken(ns, "b", (at, 2_000))]
     rows = [differ("b", 1_000, 1_008, without=("n1", "n3")), differ("b", 2_000, 2_030, "register")]
-    found = listed(broker_intervals=gone, incidents=rows, departures=[departure("b", "silent", 1_000, 1_008)])
+    found = listed(broker_intervals=gone, divergences=rows, departures=[departure("b", "silent", 1_000, 1_008)])
     assert [one.kind for one in found] == [Kind.DEAD]
-    another = listed(broker_intervals=gone, incidents=[differ("c", 1_000, 1_008)], departures=[])
+    another = listed(broker_intervals=gone, divergences=[differ("c", 1_000, 1_008)], departures=[])
     assert [one.brokers for one in another] == [("c",)]
 
 
 def test_a_restart_takes_in_what_the_name_server_lacked_at_first() -> None:
     boots = [boot("n1", 0, END), boot("n2", 0, END), boot("n3", 0, 5_000, "stop"), boot("n3", 5_060, END, number=2)]
     rows = [differ(name, 5_060, 5_090, "start", ("n3",)) for name in ("b", "c")]
-    one = only(listed(ns_uptime=boots, incidents=rows))
+    one = only(listed(ns_uptime=boots, divergences=rows))
     assert (one.kind, one.ns, one.brokers, span(one)) == (Kind.RESTARTED, ("n3",), ("b", "c"), (5_000, 5_090, False))
     assert (one.away_us, one.level) == (60 * S, Level.MINOR)
     assert [(record.ev, record.boot) for record in one.records] == [("stop", 1), ("start", 2)]
@@ -144,7 +145,7 @@ def test_hours_of_a_missing_topic_that_follow_each_other_are_one_incident() -> N
 def test_a_broker_that_comes_and_goes_is_one_incident() -> None:
     cuts = [(1_000, 1_100), (1_700, 1_800), (2_401, 2_500)]
     rows: dict[str, Any] = {
-        "incidents": [differ("b", *cut) for cut in cuts],
+        "divergences": [differ("b", *cut) for cut in cuts],
         "broker_intervals": broken("n2", "b", *cuts),
     }
     flap, last = sorted(listed(**rows), key=lambda one: one.t1)
@@ -157,7 +158,7 @@ def test_open_incidents_come_first_then_the_worse_then_the_later() -> None:
         differ("short", 9_000, 9_020), differ("earlier", 1_000, 2_000), differ("later", 4_000, 5_100),
         differ("long", 100, 9_800), differ("open", 9_990, END),
     ]  # fmt: skip
-    order = [(one.brokers[0], one.going_on) for one in listed(broker_intervals=[], incidents=rows)]
+    order = [(one.brokers[0], one.going_on) for one in listed(broker_intervals=[], divergences=rows)]
     assert order == [("open", True), ("long", False), ("later", False), ("earlier", False), ("short", False)]
 
 
@@ -187,7 +188,7 @@ def test_a_record_has_the_clock_of_its_day_and_not_of_the_last_one() -> None:
     clocks = [clock("1970-01-01", "n2", 5), clock("1970-01-02", "n2", 9)]
     rows = [differ("b", *early), differ("b", *cut)]
     last = [{"ns": "n2", "offset_us": 9 * S}]
-    found = listed(t1=2 * DAY, broker_intervals=parted, incidents=rows, clock_days=clocks, sources=last)
+    found = listed(t1=2 * DAY, broker_intervals=parted, divergences=rows, clock_days=clocks, sources=last)
     times = sorted(record.ts // S for one in found for record in one.records)
     assert times == [early[0] + 5, early[1] + 5, cut[0] + 9, cut[1] + 9]
 
@@ -196,9 +197,9 @@ def test_a_registration_after_lost_records_is_not_named_as_it_may_be_among_them(
     rows = [differ("b", *CUT)]
     lost = [missing("hole", "n2", 3_300, 3_320)]
     down = ("n2", 1_000, "down", "expired")
-    assert records(Kind.MISSING, broker_intervals=PARTED, incidents=rows, quality=lost) == [down]
+    assert records(Kind.MISSING, broker_intervals=PARTED, divergences=rows, quality=lost) == [down]
     others = [missing("hole", "n1", 3_300, 3_320), missing("hole", "n2", 3_300, 3_320, number=2)]
-    assert len(records(Kind.MISSING, broker_intervals=PARTED, incidents=rows, quality=others)) == 2
+    assert len(records(Kind.MISSING, broker_intervals=PARTED, divergences=rows, quality=others)) == 2
 
 
 FOUR, TWO = (4, 4, 6), (2, 2, 6)
@@ -211,9 +212,9 @@ def test_each_sentence_of_an_incident_is_true_of_the_topic_that_it_names() -> No
         window("c_REPLY_TOPIC", "b", 1_000, 1_074, "observed", {"n1": None, "n2": FOUR}) | {"kind": "system"},
     ]
     row = differ("b", 1_000, 1_074, "observed", ("n1", "n2"), topics=2, user_topics=1, topic_sample=["pay"])
-    of_user, of_system = sorted(listed(incidents=[row], key_windows=windows), key=lambda one: -one.harm.topics)
+    of_user, of_system = sorted(listed(divergences=[row], key_windows=windows), key=lambda one: -one.harm.topics)
     assert (of_user.kind, span(of_user), of_user.topic) == (Kind.STALE_ROUTES, (1_000, 1_014, False), "pay")
-    assert [lane.says for lane in of_user.lanes[:2]] == ["4 read queues, 4 write queues, permission rw", "no route"]
+    assert [shown(lane.says) for lane in of_user.lanes[:2]] == ["4 read, 4 write, rw", "no route"]
     assert title(of_user, END * S).endswith("for topic pay on b for 14 s, from 00:16 on")
     assert (span(of_system), of_system.harm.topics, of_system.harm.sample) == ((1_000, 1_074, False), 0, ())
 
@@ -224,7 +225,7 @@ def test_topics_of_one_change_whose_windows_end_far_apart_are_incidents_of_their
         for topic, until in (("one", 1_020), ("two", 1_025), ("three", 1_300))
     ]
     row = differ("b", 1_000, 1_300, "heartbeat", (), topics=3, user_topics=3, topic_sample=["one", "three", "two"])
-    found = listed(incidents=[row], key_windows=windows)
+    found = listed(divergences=[row], key_windows=windows)
     assert sorted((span(one), one.harm.sample, one.ns) for one in found) == [
         ((1_000, 1_025, False), ("one", "two"), ("n2",)), ((1_000, 1_300, False), ("three",), ("n2",)),
     ]  # fmt: skip
@@ -233,10 +234,10 @@ def test_topics_of_one_change_whose_windows_end_far_apart_are_incidents_of_their
 def test_a_topic_that_one_name_server_lost_is_not_to_be_created_again() -> None:
     """It was deleted at n2, and the others still show it. A topic that is new at n2 has not reached the others."""
     values = {"n1": FOUR, "n2": None, "n3": FOUR}
-    for shown, expected in ((values, "mqadmin deleteTopic"), ({**values, "n2": FOUR, "n1": None}, "updateTopic")):
-        gone = window("old", "b", 1_000, 3_000, "observed", shown) | {"kind": "user", "opened_by": "n2"}
+    for told, expected in ((values, "mqadmin deleteTopic"), ({**values, "n2": FOUR, "n1": None}, "updateTopic")):
+        gone = window("old", "b", 1_000, 3_000, "observed", told) | {"kind": "user", "opened_by": "n2"}
         row = differ("b", 1_000, 3_000, "observed", (), topics=1, user_topics=1, topic_sample=["old"])
-        assert expected in first(only(listed(incidents=[row], key_windows=[gone])))
+        assert expected in first(only(listed(divergences=[row], key_windows=[gone])))
 
 
 WATCHED = {"observed": True}
@@ -250,7 +251,7 @@ def emptied(back: dict[str, int], at: int = 1_000, ns: str = "n2") -> dict[str, 
     return {
         "ns_uptime": [boot(name, 0, END) | WATCHED for name in SERVERS],
         "broker_intervals": [row | {"asked": "answered"} for row in members],
-        "incidents": [differ(broker, at, until, "observed", (ns,)) for broker, until in back.items()],
+        "divergences": [differ(broker, at, until, "observed", (ns,)) for broker, until in back.items()],
         "departures": [departure(broker, "observed", at, at, [ns]) for broker in back],
     }
 
@@ -268,7 +269,7 @@ def test_a_watched_name_server_that_has_no_broker_all_at_once_was_started_again(
 
 def test_one_whose_brokers_are_back_in_the_next_look_was_started_again_too() -> None:
     """As a real one: the looks that lacked its brokers and had them again were 20 ms apart, and one had been away."""
-    tables = emptied({"b": 1_001, "c": 1_001}) | {"incidents": []}
+    tables = emptied({"b": 1_001, "c": 1_001}) | {"divergences": []}
     for row in tables["broker_intervals"]:
         row["t1"] -= 980_000 if row["t1"] == 1_001 * S else 0
     tables["broker_intervals"] += broken("n2", "c", (900, 940), cause="observed")[:1]
@@ -294,7 +295,7 @@ def test_an_absence_and_a_start_of_the_name_server_minutes_later_are_no_flap() -
     boots = [boot("n1", 0, END), boot("n2", 0, 1_400, "stop"), boot("n2", 1_405, END, number=2)]
     rows = [differ("b", 1_000, 1_160), differ("b", 1_405, 1_600, "start")]
     absent = broken("n2", "b", (1_000, 1_160), (1_400, 1_600))
-    found = listed(ns_uptime=boots, incidents=rows, broker_intervals=[*absent, up("n1", "b", 0, END)])
+    found = listed(ns_uptime=boots, divergences=rows, broker_intervals=[*absent, up("n1", "b", 0, END)])
     assert sorted(one.kind for one in found) == [Kind.MISSING, Kind.MISSING, Kind.RESTARTED]
 
 
@@ -303,8 +304,8 @@ def test_a_broker_that_nobody_may_write_to_is_an_incident_though_all_agree() -> 
            "topic_sample": ["pay"], "cause": "admin", "t1_early": 0, "t2_early": 0}  # fmt: skip
     one = only(listed(unwritable=[row]))
     assert (one.kind, one.brokers, span(one), one.topic) == (Kind.UNWRITABLE, ("b",), (1_000, 1_045, False), "pay")
-    assert title(one, END * S) == "Nobody could send to b for 45 s, from 00:16 on"
-    assert whom(one) == "2 user topics: no other broker took their messages. 1 more had other brokers."
+    assert title(one, END * S) == "No write permission on b at any name server for 45 s, from 00:16 on"
+    assert whom(one) == "3 user topics: no other broker took the messages of 2 of them."
     assert "addWritePerm" in first(one)
     assert one.level is Level.MINOR
     assert only(listed(unwritable=[row | {"t2": END * S}])).level is Level.SEVERE

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import columns, frame_of
+from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.storage import results as storing
 from rocketns.pipeline.storage.folders import Folder, Hadoop, folder_at
 from rocketns.pipeline.storage.results import Results

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
-from rocketns.pipeline.contract.defaults import DEAD_DAYS, MIN_WINDOW_US
+from rocketns.pipeline.contract.terms import DEAD_DAYS, MIN_WINDOW_US
 from tests.pipeline.synthetic.journal.effects import Sight
 from tests.pipeline.synthetic.journal.lookups import hottest, pollers
 from tests.pipeline.synthetic.journal.sight import Session

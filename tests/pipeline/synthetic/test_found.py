@@ -37,7 +37,7 @@ def test_differences_that_clocks_explain_are_no_findings(spark: SparkSession, tm
     assert [server["offset_us"] // 1_000_000 for server in truth["name_servers"]][1] in (AHEAD_S - 1, AHEAD_S)
     outcome = audit(spark, Request(journal, out, truth["t0"], truth["t1"], truth["min_window"]), lambda _text: None)
     assert [str(verdict) for verdict in compared(spark, out, truth) if not verdict.good] == []
-    assert outcome.findings["incidents"] == ENDS.partitions
+    assert outcome.findings["divergences"] == ENDS.partitions
     assert outcome.findings["departures"] == ENDS.partitions + ENDS.crashes + ENDS.silent_deaths
 
     summary = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))

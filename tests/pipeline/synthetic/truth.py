@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
+from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS
 from tests.pipeline.synthetic.verdicts import FaultOutcome, Verdict, invented, outcome, sets
 
 Row = Mapping[str, Any]

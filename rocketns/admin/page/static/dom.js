@@ -123,6 +123,11 @@ export const N_ = (message) => message;
 
 export const _ = (message, values = {}) => fill(messages[message] ?? message, values);
 
+// Of a topic's queues: 4 is read, 2 is write.
+const ALLOWED = [N_("neither read nor write"), N_("write only"), N_("read only"), N_("read and write")];
+
+export const permission = (bits) => _(ALLOWED[bits >> 1 & 3]);
+
 // The children of an element: the message with elements in it, so that no line breaks in a name.
 export const phrase = (message, values) => (messages[message] ?? message).split(/%\((\w+)\)s/)
   .flatMap((part, place) => place % 2 ? values[part] : part);

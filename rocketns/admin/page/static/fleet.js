@@ -1,6 +1,6 @@
 // The name servers of the fleet, and what they disagree about.
 
-import {N_, _, byId, count, joined, make, plural, roleOf, row, whole} from "./dom.js";
+import {N_, _, byId, count, joined, make, permission, plural, roleOf, row, whole} from "./dom.js";
 import {read} from "./asking.js";
 import {timeOf} from "./changes.js";
 import {following} from "./verdict.js";
@@ -24,7 +24,6 @@ const PARTS = {
   flags: N_("the flags differ"),
   unread: N_("being compared"),
 };
-const PERMISSIONS = {0: N_("neither read nor write"), 2: N_("write only"), 4: N_("read only"), 6: N_("read and write")};
 
 const memberName = (address) => address === OWN ? _("this name server") : address;
 
@@ -35,17 +34,7 @@ function groupsOf(items) {
     const key = one.kind === "topic" ? JSON.stringify([one.parts, one.sides]) : `${one.kind} ${one.name}`;
     groups.set(key, [...(groups.get(key) ?? []), one]);
   }
-  return [...groups.values()].map(entry);
-}
-
-function entry(group) {
-  const [one, ...others] = group;
-  const parts = joined((one.parts.length ? one.parts : ["unread"]).map((part) => _(PARTS[part])));
-  const more = Math.max(others.length, one.kind === "topic" ? one.topics - 1 : 0);
-  const alike = more > 0 ? names(
-    plural("%(n)s more topic differs in the same way", "%(n)s more topics differ in the same way", more),
-    others.map((other) => other.name), more) : null;
-  return {one, alike, title: _(TITLES[one.kind], {name: one.name, parts}), sides: sidesOf(one)};
+  return [...groups.values()];
 }
 
 function sidesOf(one) {
@@ -69,10 +58,9 @@ function ofBroker(one, side) {
     ? _("%(addresses)s in cluster %(cluster)s", {addresses, cluster: side.cluster}) : addresses || one.says[side.members[0]];
 }
 
-function ofQueues(parts, {broker, readQueues, writeQueues, permission}) {
-  if (permission === null) return _("no queues on %(broker)s", {broker});
-  const allowed = PERMISSIONS[permission & 6];
-  const values = {broker, read: count(readQueues), write: count(writeQueues), permission: allowed ? _(allowed) : permission};
+function ofQueues(parts, {broker, readQueues, writeQueues, permission: bits}) {
+  if (bits === null) return _("no queues on %(broker)s", {broker});
+  const values = {broker, read: count(readQueues), write: count(writeQueues), permission: permission(bits)};
   if (parts.includes("queues") || !parts.includes("permission")) {
     return _("%(read)s read and %(write)s write queues on %(broker)s, permission: %(permission)s", values);
   }
@@ -94,8 +82,6 @@ function followers(broker, n, open) {
   details.open = open.has(broker);
   return details;
 }
-
-const names = (summary, some, total) => make("details", "", make("summary", "", summary), nameList(some, total));
 
 function nameList(some, total) {
   const list = make("ul", "names", ...some.slice(0, NAMES_SHOWN).map((name) => make("li", "", name)));
@@ -131,8 +117,7 @@ function show(found) {
   if (byId("differ").dataset.shown === shown) return;
   byId("differ").dataset.shown = shown;
   const open = new Set([...byId("differ").querySelectorAll("details[open]")].map((one) => one.dataset.of));
-  const groups = groupsOf(found.items);
-  byId("differ").replaceChildren(...groups.map((group) => disagreement(group, open)));
+  byId("differ").replaceChildren(...groupsOf(found.items).map((group) => disagreement(group, open)));
   const more = found.total - found.items.length;
   if (more > 0) byId("differ").append(make("li", "", make("span"), _("%(n)s more are in the API.", {n: count(more)})));
 }
@@ -148,9 +133,14 @@ function server(one) {
     number(one.error ? null : one.followingTopics, "wide"));
 }
 
-function disagreement({title, sides, one, alike}, open) {
-  const parts = [make("strong", "", title), sides];
+function disagreement([one, ...others], open) {
+  const differ = joined((one.parts.length ? one.parts : ["unread"]).map((part) => _(PARTS[part])));
+  const parts = [make("strong", "", _(TITLES[one.kind], {name: one.name, parts: differ})), sidesOf(one)];
   if (one.kind === "broker" && one.topics) parts.push(followers(one.name, one.topics, open));
-  if (alike) parts.push(alike);
+  const more = Math.max(others.length, one.kind === "topic" ? one.topics - 1 : 0);
+  if (more > 0) {
+    const summary = plural("%(n)s more topic differs in the same way", "%(n)s more topics differ in the same way", more);
+    parts.push(make("details", "", make("summary", "", summary), nameList(others.map((other) => other.name), more)));
+  }
   return make("li", "", timeOf(one.since), make("div", "", ...parts));
 }

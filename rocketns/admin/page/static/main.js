@@ -39,9 +39,7 @@ function showLive() {
 }
 
 // Brokers came or went: read them again, once for many changes.
-function reread() {
-  rereadAfter(REREAD_MS);
-}
+const reread = () => rereadAfter(REREAD_MS);
 
 function rereadAfter(ms) {
   clearTimeout(rereading);
@@ -84,6 +82,13 @@ function decoded(text) {
   }
 }
 
+// Now and then, while somebody looks. What fails is tried again the next time.
+function every(ms, act) {
+  const run = () => { if (!document.hidden) act().catch(() => undefined); };
+  run();
+  setInterval(run, ms);
+}
+
 function start() {
   startTable();
   startTopics();
@@ -92,16 +97,9 @@ function start() {
   addEventListener("click", (event) => { if (event.target.closest?.("a")?.hash === location.hash) showLinked(); });
   showLinked();
   reread();
-  const history = () => { if (!document.hidden) readHistory().catch(() => undefined); };
-  history();
-  setInterval(history, HISTORY_MS);
+  every(HISTORY_MS, readHistory);
   follow("/api/v1/stream", {status: onStatus, beats: onBeats, changes: takeChanges, gap: reread}, reread);
-  const fleet = () => {
-    if (document.hidden || status === null) return;
-    Promise.all([readFleet(), readMissing(status)]).catch(() => undefined);
-  };
-  fleet();
-  setInterval(fleet, FLEET_MS);
+  every(FLEET_MS, () => Promise.all(status === null ? [] : [readFleet(), readMissing(status)]));
   setInterval(() => { showLive(); if (!document.hidden) showBrokers(); }, REDRAW_MS);
 }
 

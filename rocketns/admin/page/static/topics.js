@@ -1,13 +1,12 @@
 // Topics: found by a part of their names, and those that are asked for and not there.
 
 import {
-  N_, _, byId, count, isolated, linked, make, makePager, makeSortable, plural, roleOf, row, seen, setText, whole,
+  N_, _, byId, count, isolated, linked, make, makePager, makeSortable, permission, plural, roleOf, row, seen, setText, whole,
 } from "./dom.js";
 import {read} from "./asking.js";
 import {timeOf} from "./changes.js";
 
 const ROWS = innerWidth < 600 ? 8 : 15;
-const ALLOWED = [N_("neither read nor write"), N_("read only"), N_("write only"), N_("read and write")];
 const WAIT_MS = 150;
 
 let timer = 0;
@@ -124,13 +123,12 @@ function routeOf(route) {
 function queueRow(queues) {
   const addresses = Object.entries(queues.addresses).map(([id, address]) =>
     make("div", "", make("span", "quiet", roleOf(Number(id))), " ", whole(address)));
-  const allowed = _(ALLOWED[(queues.readable ? 1 : 0) + (queues.writable ? 2 : 0)]);
   return row(
     make("td", "name", linked("broker", queues.broker)),
     addresses.length ? make("td", "", ...addresses) : make("td", "critical-text", _("not registered")),
     make("td", "number", count(queues.readQueues)),
     make("td", "number", count(queues.writeQueues)),
-    make("td", queues.writable ? "" : "attention-text", allowed),
+    make("td", queues.writable ? "" : "attention-text", permission((queues.readable ? 4 : 0) + (queues.writable ? 2 : 0))),
   );
 }
 

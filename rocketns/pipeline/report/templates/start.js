@@ -1,6 +1,5 @@
 const cards = one("[data-cards]") ? cardList(one("[data-cards]")) : () => false;
 const rows = new Map(all("[data-table]").filter((place) => one("script", place)).map((place) => [place.id, sortable(place)]));
-all("[data-timeline]").forEach(timeline);
 
 // An anchor may be of a card or of a row that is on another page of its list.
 const anchorOf = (hash) => { try { return decodeURIComponent(hash.slice(1)); } catch { return ""; } };

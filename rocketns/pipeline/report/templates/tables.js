@@ -1,6 +1,4 @@
-const SELECTS_MAX = 3, CHOICES_MAX = 12;
-
-// A table: sorted by its headings, searched, filtered, in pages. Returns what shows a row by its number.
+// A table: sorted by its headings, filtered by words, in pages. Returns what shows a row by its number.
 const sortable = (place) => {
   const data = JSON.parse(one("script", place).textContent);
   const columns = data.columns, count = Number(place.dataset.count);
@@ -12,12 +10,13 @@ const sortable = (place) => {
   let lines = null;
   const searched = () => lines ??= Array.from({ length: count }, (_, row) => columns.map((column) => textOf(column, row)).join("\n").toLowerCase());
   let order = Array.from({ length: count }, (_, row) => row), sorting = null, size = 10;
-  let search = { value: "" }, selects = [], told = () => {};
+  let search = { value: "" }, told = () => {};
 
   const cell = (column, row) => {
     const text = textOf(column, row);
     const element = made("td", {}, ...texts(text));
-    element.className = text === "-" ? `none ${column.style === "n" ? "n" : ""}` : column.style;
+    element.className = text === "-" ? `none ${column.style}` : column.style;
+    if (column.most) element.style.setProperty("--part", `${Math.min(100, (100 * (numberOf(column, row) ?? 0)) / column.most)}%`);
     element.dataset.label = column.label;
     element.setAttribute("role", "cell");
     return element;
@@ -44,12 +43,8 @@ const sortable = (place) => {
     return (down ? -found : found) || a - b;
   };
   const arrange = () => {
-    const words = wordsOf(search.value), chosen = selects.filter(([, select]) => select.value !== "");
-    order = [];
-    for (let row = 0; row < count; row++) {
-      if (chosen.every(([column, select]) => column.rows[row] === Number(select.value))
-        && words.every((word) => searched()[row].includes(word))) order.push(row);
-    }
+    const words = wordsOf(search.value);
+    order = Array.from({ length: count }, (_, row) => row).filter((row) => words.every((word) => searched()[row].includes(word)));
     if (sorting) order.sort(compare(columns[sorting.column], sorting.down));
     show(0);
   };
@@ -73,15 +68,6 @@ const sortable = (place) => {
     search = made("input", { type: "search", placeholder: _("any column") });
     search.addEventListener("input", arrange);
     controls.append(made("label", {}, `${_("Search")} `, search));
-    const few = columns.filter((column) => column.style !== "n" && !column.values.some(Array.isArray)
-      && column.values.length > 1 && column.values.length <= CHOICES_MAX);
-    selects = few.slice(0, SELECTS_MAX).map((column) => {
-      const choices = column.values.map((text, value) => made("option", { value, textContent: isolated(text.slice(0, 60)) }));
-      const select = made("select", {}, made("option", { value: "", textContent: _("all") }), ...choices);
-      select.addEventListener("input", arrange);
-      controls.append(made("label", {}, `${column.label} `, select));
-      return [column, select];
-    });
     const sizes = made("select", {}, ...[10, 50, 200].map((value) => made("option", { value, textContent: value })));
     sizes.addEventListener("input", () => { size = Number(sizes.value); show(0); });
     const pages = made("span", { className: "pager" });
@@ -97,7 +83,6 @@ const sortable = (place) => {
     if (row < 0 || row >= count) return false;
     if (!order.includes(row)) {
       search.value = "";
-      for (const [, select] of selects) select.value = "";
       arrange();
     }
     show(Math.floor(order.indexOf(row) / size));

@@ -16,7 +16,7 @@ from hashlib import sha256
 from markupsafe import Markup
 
 from rocketns.languages import N_
-from rocketns.pipeline.contract import times
+from rocketns.pipeline.contract import terms
 from rocketns.pipeline.incidents.harm import to_ask_about
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Level
 from rocketns.pipeline.report.text import in_html, row, short, strict
@@ -107,13 +107,11 @@ PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 def command(incident: Incident, options: Mapping[str, str]) -> str:
     """A command that shows the routes at that moment; '' if no topic shows the incident, or only topics whose names a
-    shell cannot take. ``options``: those of the run, with journal and out."""
+    shell cannot take. ``options``: those of the run, with ``out``."""
     if not to_ask_about([incident.topic]):
         return ""
-    words = ["rocketns", "audit", "explain", "--journal", quoted(options.get("journal", "JOURNAL"))]
-    if "out" in options:  # it knows the clocks of the run, and records that the journal has no more
-        words += ["--out", quoted(options["out"])]
-    return " ".join([*words, "--at", times.exact_text(_then(incident)), "--", quoted(incident.topic)])
+    out, at = quoted(options.get("out", "OUT")), terms.exact_text(_then(incident))
+    return f"rocketns audit explain --out {out} --at {at} -- {quoted(incident.topic)}"
 
 
 def _then(incident: Incident) -> int:
@@ -132,21 +130,9 @@ def quoted(word: str) -> str:
 
 
 SPOKEN = (
-    N_("Previous"), N_("Previous "
-                       "page"), N_("Next"), N_("Next "
-                                                        "page"), N_("%(from)s to %(to)s of "
-                                                                         "%(all)s"), N_("nothing"),
-    N_("Copy"), N_("Copied"), N_("Selected: press Ctrl+C"),
-    N_("show"), N_("Incident"), N_("any column"), N_("Search"), N_("all"), N_("Rows"),
-    N_("severe"), N_("major"), N_("minor"), N_("gone after a failure"),
-    N_("gone without a failure or not there yet"), N_("name servers disagree"), N_("name server away or not known"),
-    N_("gone, cause not visible from outside"), N_("not watched"),
-    N_("%(n)s d"), N_("%(n)s h"), N_("%(n)s min"), N_("%(n)s s"), N_("%(n)s ms"),
-    N_("A part of the timeline. Arrow keys move it, plus and minus zoom, Home shows everything."),
-    N_("%(what)s: %(begin)s to %(end)s UTC, %(length)s"), N_("%(begin)s to %(end)s UTC, %(length)s"),
-    N_("Nothing was wrong in this time."),
-    N_("%(n)s more rows have something in this time: choose a shorter one."),
-    N_("Show"), N_("Earlier"), N_("Later"), N_("Zoom in"), N_("Zoom out"), N_("All"), N_("Show everything"),
+    N_("Previous"), N_("Previous page"), N_("Next"), N_("Next page"), N_("%(from)s to %(to)s of %(all)s"),
+    N_("nothing"), N_("Copy"), N_("Copied"), N_("Selected: press Ctrl+C"),
+    N_("show"), N_("Incident"), N_("any column"), N_("Search"), N_("Rows"),
 )  # fmt: skip
 
 

@@ -1,376 +1,160 @@
-"""The sentence that says what is wrong, where, since when, and whether it goes on.
-
-Whom an incident hurts.
-
-What to do first.
+"""What is said of an incident: its title, whom it hurts, and what to do first. Each is a template by kind, filled from
+one set of facts. No verb of theirs depends on how many there are, or on whether it is over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 from rocketns.languages import N_
-from rocketns.pipeline.contract import times
-from rocketns.pipeline.contract.times import moment
+from rocketns.pipeline.contract.terms import moment
+from rocketns.pipeline.incidents.harm import NAME_SERVER
 from rocketns.pipeline.incidents.model import DELETED, Incident, Kind
-from rocketns.pipeline.report.text import microseconds, milliseconds, sentences, short
+from rocketns.pipeline.report.text import microseconds, milliseconds, short
 from rocketns.pipeline.report.words.names import brokers, queues, servers, topics
 from rocketns.pipeline.saying import _
+
+TITLES = {
+    Kind.MISSING: N_("%(who)s missing at %(ns)s %(span)s"),
+    Kind.STALE_ROUTES: N_("Other routes at %(ns)s than at the rest for %(what)s on %(who)s %(span)s"),
+    Kind.STALE_PERMISSIONS: N_("Other permissions at %(ns)s than at the rest for %(what)s on %(who)s %(span)s"),
+    Kind.CRASH: N_("%(who)s crashed at %(begin)s"),
+    Kind.DEAD: N_("%(who)s stopped sending heartbeats at %(begin)s"),
+    Kind.LOST: N_("%(who)s went at %(begin)s"),
+    Kind.GONE: N_("%(who)s disappeared at %(begin)s"),
+    Kind.FLAP: N_("%(who)s gone %(times)s times at %(ns)s %(span)s, %(away)s in all"),
+    Kind.RESTARTED: N_("%(ns)s restarted at %(begin)s and was away for %(away)s"),
+    Kind.KILLED: N_("%(ns)s was killed at %(begin)s and was away for %(away)s"),
+    Kind.EMPTIED: N_("%(ns)s lost all its brokers at once at %(begin)s"),
+    Kind.UNWRITABLE: N_("No write permission on %(who)s at any name server %(span)s"),
+    Kind.STOPPED: N_("%(ns)s stopped %(span)s"),
+    Kind.SILENT: N_("%(ns)s writes nothing %(span)s"),
+    Kind.MISSING_TOPIC: N_("%(misses)s lookups of topic %(topic)s, which no broker has, %(span)s"),
+}
+# Where no name server agrees with most of the others.
+DIFFERENT = {
+    Kind.STALE_ROUTES: N_("Different routes at %(ns)s for %(what)s on %(who)s %(span)s"),
+    Kind.STALE_PERMISSIONS: N_("Different permissions at %(ns)s for %(what)s on %(who)s %(span)s"),
+}
+# How it went on, after the title: when it is over, and while it goes on.
+BACK = (N_("%(title)s and was away for %(length)s"), N_("%(title)s and is not back (still)"))
+ROUTES = (
+    N_("%(title)s, then without routes to %(what)s for %(rest)s"),
+    N_("%(title)s, and has no routes to %(what)s yet (still)"),
+)
+AGAIN = (
+    N_("%(title)s, and had them again after %(length)s"),
+    N_("%(title)s, and has not all of them again (still)"),
+)
+SEQUELS = dict.fromkeys((Kind.CRASH, Kind.DEAD, Kind.LOST, Kind.GONE), BACK) | {Kind.EMPTIED: AGAIN}
 
 
 def title(incident: Incident, t1: int) -> str:
     """What is wrong, where, since when, and whether it goes on; ``t1``: the end of the observation, whose day needs no
     date. A sentence without its full stop."""
-    return TITLES[incident.kind](incident, _Clock(t1))
+    shown = _facts(incident, t1)
+    all_differ = len(incident.ns) == len(incident.lanes) and incident.kind in DIFFERENT
+    said = _((DIFFERENT if all_differ else TITLES)[incident.kind]) % shown
+    restarted = incident.kind in (Kind.RESTARTED, Kind.KILLED) and incident.brokers
+    sequel = ROUTES if restarted else SEQUELS.get(incident.kind)
+    return _(sequel[incident.going_on]) % (shown | {"title": said}) if sequel else said
 
 
-class _Clock:
-    def __init__(self, t1: int) -> None:
-        self._day = times.moment(t1 - 1)[:10]
-
-    def at(self, us: int) -> str:
-        text = times.moment(us)
-        return text[11:16] if text.startswith(self._day) else text[:16]
-
-    def span(self, incident: Incident) -> str:
-        """``since 09:02 (still)`` or ``for 39 min, from 09:02``."""
-        values = {"begin": self.at(incident.t1), "length": microseconds(incident.lasted_us)}
-        if incident.going_on and incident.before:
-            return _("since %(begin)s or before (still)") % values
-        if incident.going_on:
-            return _("since %(begin)s (still)") % values
-        if incident.before:
-            return _("for at least %(length)s, from %(begin)s or before") % values
-        return _("for %(length)s, from %(begin)s on") % values
-
-
-def _begin(text: str) -> str:
-    return text[:1].upper() + text[1:] if text.startswith(("all ", "slave ")) else text
-
-
-def _missing(incident: Incident, clock: _Clock) -> str:
-    many = len(incident.brokers)
-    now = _.plural(
-        "%(who)s is missing at %(where)s %(span)s", "%(who)s are missing at %(where)s %(span)s", many
-    )  # fmt: skip
-    then = _.plural(
-        "%(who)s was missing at %(where)s %(span)s", "%(who)s were missing at %(where)s %(span)s", many
-    )  # fmt: skip
-    shown = {"who": _begin(brokers(incident)), "where": servers(incident.ns), "span": clock.span(incident)}
-    return (now if incident.going_on else then) % shown
-
-
-def _stale_routes(incident: Incident, clock: _Clock) -> str:
-    many, shown = len(incident.ns), _stale(incident, clock)
-    if incident.going_on and many == len(incident.lanes):
-        now = _.plural("%(who)s shows different routes for %(what)s on %(broker)s %(span)s",
-                       "%(who)s show different routes for %(what)s on %(broker)s %(span)s", many)  # fmt: skip
-        return now % shown
-    if incident.going_on:
-        now = _.plural("%(who)s shows other routes than the rest for %(what)s on %(broker)s %(span)s",
-                       "%(who)s show other routes than the rest for %(what)s on %(broker)s %(span)s", many)  # fmt: skip
-        return now % shown
-    if many == len(incident.lanes):
-        return _("%(who)s showed different routes for %(what)s on %(broker)s %(span)s") % shown
-    return _("%(who)s showed other routes than the rest for %(what)s on %(broker)s %(span)s") % shown
-
-
-def _stale_permissions(incident: Incident, clock: _Clock) -> str:
-    many, shown = len(incident.ns), _stale(incident, clock)
-    if incident.going_on and many == len(incident.lanes):
-        now = _.plural("%(who)s shows different permissions for %(what)s on %(broker)s %(span)s",
-                       "%(who)s show different permissions for %(what)s on %(broker)s %(span)s", many)  # fmt: skip
-        return now % shown
-    if incident.going_on:
-        now = _.plural("%(who)s shows other permissions than the rest for %(what)s on %(broker)s %(span)s",
-                       "%(who)s show other permissions than the rest for %(what)s on %(broker)s %(span)s",
-                       many)  # fmt: skip
-        return now % shown
-    if many == len(incident.lanes):
-        return _("%(who)s showed different permissions for %(what)s on %(broker)s %(span)s") % shown
-    return _("%(who)s showed other permissions than the rest for %(what)s on %(broker)s %(span)s") % shown
-
-
-def _stale(incident: Incident, clock: _Clock) -> dict[str, str]:
+def _facts(incident: Incident, t1: int) -> dict[str, str]:
+    who, what = brokers(incident), _of(incident)
     return {
-        "who": servers(incident.ns), "what": _of(incident), "broker": brokers(incident), "span": clock.span(incident)
-    }  # fmt: skip
+        "who": who[:1].upper() + who[1:] if who.startswith(("all ", "slave ")) else who,
+        "ns": servers(incident.ns),
+        "what": what,
+        "topic": short(incident.topic),
+        "topics": topics(incident.harm),
+        "queues": queues(incident.harm),
+        "misses": f"{incident.harm.misses:,}",
+        "times": f"{incident.times:,}",
+        "begin": _at(incident.t1, t1),
+        "span": _span(incident, t1),
+        "length": microseconds(incident.lasted_us),
+        "away": microseconds(incident.away_us),
+        "rest": microseconds(max(0, incident.lasted_us - incident.away_us)),
+    }
 
 
 def _of(incident: Incident) -> str:
-    if not incident.harm.topics:
+    """What of the subject: topics of a broker, brokers of a name server."""
+    harm, many = incident.harm, len(incident.brokers)
+    if incident.kind in NAME_SERVER:
+        return _.plural("%(n)s broker", "%(n)s brokers", many) % {"n": many} if many != 1 else brokers(incident)
+    if not harm.topics:
         return _("system topics or those of consumer groups")
-    sample, count = incident.harm.sample, incident.harm.topics
-    return _("topic %(topic)s") % {"topic": short(sample[0])} if count == 1 and sample else topics(incident.harm)
+    return _("topic %(topic)s") % {"topic": short(harm.sample[0])} if harm.topics == 1 and harm.sample else topics(harm)
 
 
-def _gone(away: str, back: str) -> Callable[[Incident, _Clock], str]:
-    def sentence(incident: Incident, clock: _Clock) -> str:
-        shown = {"who": _begin(brokers(incident)), "begin": clock.at(incident.t1)}
-        return _(away if incident.going_on else back) % (shown | {"length": microseconds(incident.lasted_us)})
-
-    return sentence
+def _at(us: int, t1: int) -> str:
+    """The minute, with its day unless that is the last one."""
+    text = moment(us)
+    return text[11:16] if text.startswith(moment(t1 - 1)[:10]) else text[:16]
 
 
-def _flap(incident: Incident, clock: _Clock) -> str:
-    shown = {
-        "who": _begin(brokers(incident)), "where": servers(incident.ns), "n": incident.times,
-        "away": microseconds(incident.away_us), "begin": clock.at(incident.t1), "end": clock.at(incident.t2),
-    }  # fmt: skip
-    if len(incident.ns) < len(incident.lanes):
-        now = _("%(who)s comes and goes at %(where)s since %(begin)s (still): gone %(n)s times, %(away)s in all")
-        then = _("%(who)s came and went at %(where)s from %(begin)s to %(end)s: gone %(n)s times, %(away)s in all")
-    else:
-        now = _("%(who)s comes and goes since %(begin)s (still): gone %(n)s times, %(away)s in all")
-        then = _("%(who)s came and went from %(begin)s to %(end)s: gone %(n)s times, %(away)s in all")
-    return (now if incident.going_on else then) % shown
-
-
-def _restarted(alone: str, without: str, still: str) -> Callable[[Incident, _Clock], str]:
-    def sentence(incident: Incident, clock: _Clock) -> str:
-        shown = {
-            "who": servers(incident.ns), "begin": clock.at(incident.t1), "away": microseconds(incident.away_us),
-            "length": microseconds(max(0, incident.lasted_us - incident.away_us)), "brokers": _many(incident),
-        }  # fmt: skip
-        return _((still if incident.going_on else without) if incident.brokers else alone) % shown
-
-    return sentence
-
-
-def _emptied(incident: Incident, clock: _Clock) -> str:
-    shown = {
-        "who": servers(incident.ns), "begin": clock.at(incident.t1), "length": microseconds(incident.lasted_us)
-    }  # fmt: skip
+def _span(incident: Incident, t1: int) -> str:
+    """``since 09:02 (still)`` or ``for 39 min, from 09:02 on``."""
+    values = {"begin": _at(incident.t1, t1), "length": microseconds(incident.lasted_us)}
+    if incident.going_on and incident.before:
+        return _("since %(begin)s or before (still)") % values
     if incident.going_on:
-        return _("%(who)s lost all its brokers at once at %(begin)s, and has not all of them again (still)") % shown
-    return _("%(who)s lost all its brokers at once at %(begin)s, and had them again after %(length)s") % shown
+        return _("since %(begin)s (still)") % values
+    if incident.before:
+        return _("for at least %(length)s, from %(begin)s or before") % values
+    return _("for %(length)s, from %(begin)s on") % values
 
 
-def _unwritable(incident: Incident, clock: _Clock) -> str:
-    shown = {"broker": brokers(incident), "span": clock.span(incident)}
-    if incident.going_on:
-        return _("Nobody can send to %(broker)s %(span)s") % shown
-    return _("Nobody could send to %(broker)s %(span)s") % shown
-
-
-def _many(incident: Incident) -> str:
-    if len(incident.brokers) == 1:
-        return brokers(incident)
-    return _.plural("%(n)s broker", "%(n)s brokers", len(incident.brokers)) % {"n": len(incident.brokers)}
-
-
-def _ended(message: str) -> Callable[[Incident, _Clock], str]:
-    return lambda incident, clock: _(message) % {"who": servers(incident.ns), "span": clock.span(incident)}
-
-
-def _missing_topic(incident: Incident, clock: _Clock) -> str:
-    shown = {
-        "topic": short(incident.topic), "n": f"{incident.harm.misses:,}", "begin": clock.at(incident.t1),
-        "span": clock.span(incident),
-    }  # fmt: skip
-    if incident.going_on:
-        now = _("Clients ask for topic %(topic)s, which no broker has, since %(begin)s (still): %(n)s times")
-        return now % shown
-    return _("Clients asked for topic %(topic)s, which no broker has, %(span)s: %(n)s times") % shown
-
-
-TITLES: dict[Kind, Callable[[Incident, _Clock], str]] = {
-    Kind.MISSING: _missing,
-    Kind.STALE_ROUTES: _stale_routes,
-    Kind.STALE_PERMISSIONS: _stale_permissions,
-    Kind.CRASH: _gone(N_("%(who)s crashed at %(begin)s and is not back (still)"),
-                      N_("%(who)s crashed at %(begin)s and was away for %(length)s")),
-    Kind.DEAD: _gone(N_("%(who)s stopped sending heartbeats at %(begin)s and is not back (still)"),
-                     N_("%(who)s stopped sending heartbeats at %(begin)s and was away for %(length)s")),
-    Kind.LOST: _gone(N_("%(who)s went at %(begin)s and is not back (still)"),
-                     N_("%(who)s went at %(begin)s and was away for %(length)s")),
-    Kind.GONE: _gone(N_("%(who)s disappeared at %(begin)s and is not back (still)"),
-                     N_("%(who)s disappeared at %(begin)s and was away for %(length)s")),
-    Kind.FLAP: _flap,
-    Kind.RESTARTED: _restarted(N_("%(who)s restarted at %(begin)s and was away for %(away)s"),
-                               N_("%(who)s restarted at %(begin)s and was away for %(away)s, then without routes to "
-                                  "%(brokers)s for %(length)s"),
-                               N_("%(who)s restarted at %(begin)s and was away for %(away)s, and has no routes to "
-                                  "%(brokers)s yet (still)")),
-    Kind.EMPTIED: _emptied,
-    Kind.UNWRITABLE: _unwritable,
-    Kind.KILLED: _restarted(N_("%(who)s was killed at %(begin)s and was away for %(away)s"),
-                            N_("%(who)s was killed at %(begin)s and was away for %(away)s, then without routes to "
-                               "%(brokers)s for %(length)s"),
-                            N_("%(who)s was killed at %(begin)s and was away for %(away)s, and has no routes to "
-                               "%(brokers)s yet (still)")),
-    Kind.STOPPED: _ended(N_("%(who)s is stopped %(span)s")),
-    Kind.SILENT: _ended(N_("%(who)s writes nothing %(span)s")),
-    Kind.MISSING_TOPIC: _missing_topic,
+# With queues that are off the routes, and without.
+UNREACHABLE = (
+    N_("%(topics)s: no writing to its %(queues)s, and no reading from them."),
+    N_("%(topics)s: no writing to it, and no reading from it."),
+)
+ELSEWHERE = (
+    N_("Clients of %(ns)s have to ask another name server. %(topics)s with %(queues)s without a route there at first."),
+    N_("Clients of %(ns)s have to ask another name server."),
+)
+HARMS = {
+    Kind.MISSING: (N_("%(topics)s: %(queues)s unread and nothing sent to %(gone)s by clients of %(ns)s."),
+                   N_("%(topics)s: nothing sent to %(gone)s by clients of %(ns)s.")),
+    Kind.STALE_ROUTES: (N_("%(topics)s: %(queues)s on some routes and not on others."),
+                        N_("%(topics)s: different routes with the same queues.")),
+    Kind.STALE_PERMISSIONS: (N_("%(topics)s: writing or reading allowed by some name servers and not by others."),) * 2,
+    Kind.CRASH: UNREACHABLE,
+    Kind.DEAD: UNREACHABLE,
+    Kind.LOST: UNREACHABLE,
+    Kind.GONE: UNREACHABLE,
+    Kind.RESTARTED: ELSEWHERE,
+    Kind.KILLED: ELSEWHERE,
+    Kind.STOPPED: ELSEWHERE,
+    Kind.EMPTIED: (N_("No routes for clients that asked %(ns)s meanwhile."),) * 2,
+    # with topics that no other broker had, and without
+    Kind.UNWRITABLE: (N_("%(topics)s: no other broker took the messages of %(times)s of them."),
+                      N_("%(topics)s: other brokers took their messages.")),
+    Kind.SILENT: (N_("If it is down, its clients need another name server. If it is up, the audit does not see what it "
+                     "answers."),) * 2,
+    Kind.MISSING_TOPIC: (N_("A producer or consumer does not work: %(ns)s answered “topic not exist” to its "
+                            "lookups."),) * 2,
 }  # fmt: skip
+ABOUT_TOPICS = (Kind.MISSING, Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS, Kind.CRASH, Kind.DEAD, Kind.LOST, Kind.GONE)
 
 
 def whom(incident: Incident) -> str:
     """Whom it hurts."""
-    return HARMS[incident.kind](incident)
-
-
-def _nobody(incident: Incident) -> str:
-    if not incident.harm.known:
+    kind, harm = incident.kind, incident.harm
+    if kind is Kind.FLAP:
+        kind = Kind.MISSING if len(incident.ns) < len(incident.lanes) else Kind.LOST
+    if kind is Kind.EMPTIED and harm.topics:
+        kind = Kind.MISSING
+    if kind in ABOUT_TOPICS and not harm.known:
         return _("It is not known which topics it holds.")
-    return "" if incident.harm.topics else _("No user topic is concerned.")
-
-
-def _shown(incident: Incident) -> dict[str, str]:
-    harm = incident.harm
-    return {"topics": topics(harm), "queues": queues(harm), "where": servers(incident.ns)}
-
-
-def _harm_missing(incident: Incident) -> str:
+    if HARMS[kind] is UNREACHABLE and incident.bids and 0 not in incident.bids:
+        return _("Its master stays, with one copy less.")
+    if kind in ABOUT_TOPICS and not harm.topics:
+        return _("No user topic is concerned.")
     gone = brokers(incident) if len(incident.brokers) == 1 else _("the brokers")
-    return _nobody(incident) or _unread(incident, _shown(incident) | {"broker": gone})
-
-
-def _unread(incident: Incident, shown: Mapping[str, str]) -> str:
-    many = len(incident.ns)
-    if not incident.harm.queues and incident.going_on:
-        return _("%(topics)s: producers that ask %(where)s send nothing to %(broker)s.") % shown
-    if not incident.harm.queues:
-        return _("%(topics)s: producers that ask %(where)s sent nothing to %(broker)s.") % shown
-    if incident.going_on:
-        return (
-            _.plural(
-                "%(topics)s: consumers that ask %(where)s leave %(queues)s unread, and producers that ask it send "
-                "nothing to %(broker)s.",
-                "%(topics)s: consumers that ask %(where)s leave %(queues)s unread, and producers that ask these send "
-                "nothing to %(broker)s.",
-                many,
-            )
-            % shown
-        )
-    return (
-        _.plural(
-            "%(topics)s: consumers that ask %(where)s left %(queues)s unread, and producers that ask it sent nothing "
-            "to %(broker)s.",
-            "%(topics)s: consumers that ask %(where)s left %(queues)s unread, and producers that ask these sent "
-            "nothing to %(broker)s.",
-            many,
-        )
-        % shown
-    )
-
-
-def _harm_stale(incident: Incident) -> str:
-    harm, shown = incident.harm, _shown(incident)
-    if harm.topics and not harm.queues:
-        now = _("%(topics)s: routes differ, but all have the same queues.")
-        then = _("%(topics)s: routes differed, but all have the same queues.")
-        return (now if incident.going_on else then) % shown
-    now = _.plural(
-        "%(topics)s: %(queues)s is on some routes and not on others.",
-        "%(topics)s: %(queues)s are on some routes and not on others.",
-        harm.queues,
-    )
-    then = _.plural(
-        "%(topics)s: %(queues)s was on some routes and not on others.",
-        "%(topics)s: %(queues)s were on some routes and not on others.",
-        harm.queues,
-    )
-    return _nobody(incident) or (now if incident.going_on else then) % shown
-
-
-def _harm_permissions(incident: Incident) -> str:
-    now = _("%(topics)s: clients of %(where)s may send or read where others must not, or the reverse.")
-    then = _("%(topics)s: clients of %(where)s could send or read where others must not, or the reverse.")
-    return _nobody(incident) or (now if incident.going_on else then) % _shown(incident)
-
-
-def _harm_gone(incident: Incident) -> str:
-    if incident.bids and 0 not in incident.bids:
-        return _harm_of_slave(incident) if incident.harm.known else ""
-    if incident.harm.queues:
-        now = _("%(topics)s: nobody can write to or read from its %(queues)s.")
-        then = _("%(topics)s: nobody could write to or read from its %(queues)s.")
-    else:
-        now = _("%(topics)s: nobody can write to or read from it.")
-        then = _("%(topics)s: nobody could write to or read from it.")
-    return _nobody(incident) or (now if incident.going_on else then) % _shown(incident)
-
-
-def _harm_of_slave(incident: Incident) -> str:
-    if incident.going_on:
-        return _("Its master goes on, with one copy less.")
-    return _("Its master went on, with one copy less.")
-
-
-def _harm_flap(incident: Incident) -> str:
-    return _harm_missing(incident) if len(incident.ns) < len(incident.lanes) else _harm_gone(incident)
-
-
-def _harm_server(incident: Incident) -> str:
-    now = _("Clients of %(where)s need another name server.")
-    then = _("Clients of %(where)s needed another name server.")
-    lacked = _("%(topics)s with %(queues)s had no route there at first.") if incident.harm.queues else ""
-    return sentences(now if incident.going_on else then, lacked) % _shown(incident)
-
-
-def _harm_emptied(incident: Incident) -> str:
-    if incident.harm.topics:
-        return _harm_missing(incident)
-    return _("Clients that asked %(where)s meanwhile got no route.") % {"where": servers(incident.ns)}
-
-
-def _harm_unwritable(incident: Incident) -> str:
-    alone, others = incident.times, incident.harm.topics - incident.times
-    none = _.plural(
-        "%(n)s user topic: no other broker took its messages.",
-        "%(n)s user topics: no other broker took their messages.",
-        alone,
-    ) % {"n": f"{alone:,}"}
-    more = _.plural("%(n)s more had other brokers.", "%(n)s more had other brokers.", others) % {"n": f"{others:,}"}
-    kept = _.plural(
-        "%(n)s user topic had other brokers, which took its messages.",
-        "%(n)s user topics had other brokers, which took their messages.",
-        others,
-    ) % {"n": f"{others:,}"}
-    return sentences(none, more if others else "") if alone else kept
-
-
-def _harm_silent(_incident: Incident) -> str:
-    return _(
-        "If it is down, its clients need another name server. If it is up, the audit does not see what it answers."
-    )
-
-
-def _harm_missing_topic(incident: Incident) -> str:
-    shown = _shown(incident) | {"n": f"{incident.harm.misses:,}"}
-    if incident.ns and incident.going_on:
-        return (
-            _("%(n)s lookups at %(where)s were answered “topic not exist”: a producer or consumer does not work.")
-            % shown
-        )
-    if incident.ns:
-        return (
-            _("%(n)s lookups at %(where)s were answered “topic not exist”: a producer or consumer did not work.")
-            % shown
-        )
-    if incident.going_on:
-        return _("%(n)s lookups were answered “topic not exist”: a producer or consumer does not work.") % shown
-    return _("%(n)s lookups were answered “topic not exist”: a producer or consumer did not work.") % shown
-
-
-HARMS: dict[Kind, Callable[[Incident], str]] = {
-    Kind.MISSING: _harm_missing,
-    Kind.STALE_ROUTES: _harm_stale,
-    Kind.STALE_PERMISSIONS: _harm_permissions,
-    Kind.CRASH: _harm_gone,
-    Kind.DEAD: _harm_gone,
-    Kind.LOST: _harm_gone,
-    Kind.GONE: _harm_gone,
-    Kind.FLAP: _harm_flap,
-    Kind.RESTARTED: _harm_server,
-    Kind.EMPTIED: _harm_emptied,
-    Kind.UNWRITABLE: _harm_unwritable,
-    Kind.KILLED: _harm_server,
-    Kind.STOPPED: _harm_server,
-    Kind.SILENT: _harm_silent,
-    Kind.MISSING_TOPIC: _harm_missing_topic,
-}
+    bad = incident.times if kind is Kind.UNWRITABLE else harm.queues
+    return _(HARMS[kind][not bad]) % (_facts(incident, incident.t2) | {"gone": gone})
 
 
 STALLED = N_(

@@ -12,8 +12,7 @@ from typing import Any
 
 from rocketns.languages import N_
 from rocketns.pipeline.clocks import GIVEN, OBSERVED, REFERENCE, contradicts
-from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US
-from rocketns.pipeline.contract.times import SECOND_US, moment
+from rocketns.pipeline.contract.terms import CLOCK_DOUBT_US, SECOND_US, moment
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report import text
 from rocketns.pipeline.saying import _
@@ -60,39 +59,14 @@ def outside_notes(sources: Iterable[Row], uptime: Iterable[Row]) -> dict[str, li
     watched = sorted((row for row in sources if row.get("observed")), key=lambda row: str(row["ns"]))
     if not watched:
         return {}
-    of = text.names([str(row["ns"]) for row in watched])
     boots = [row for row in uptime if row.get("observed")]
-    gaps, hidden = _gaps(boots), _without_topics(boots)
-    quality = [*(_looks(row, gaps.get(str(row["ns"]), 0)) for row in watched), _nobody_knows(of)]
-    return {"quality": [*quality, *hidden]} | {name: hidden for name in COMPARING if hidden}
-
-
-def _looks(row: Row, unwatched: int) -> str:
-    shown = {"ns": text.short(row["ns"]), "unwatched": text.microseconds(unwatched)}
-    return text.sentences(
-        _("%(ns)s was watched from outside, by rocketns collect or the like.") % shown,
-        _exact(row),
-        _("It was not watched for %(unwatched)s in between.") % shown if unwatched else "",
-    )
-
-
-def _exact(row: Row) -> str:
-    known = [row.get(name) is not None for name in ("members_early", "topics_early")]
-    shown = {
-        "brokers": text.microseconds(row.get("members_early")),
-        "topics": text.microseconds(row.get("topics_early")),
-    }
-    if all(known):
-        return (
-            _(
-                "When it happened is known for a change of brokers to %(brokers)s and for a change of topics to "
-                "%(topics)s, at worst."
-            )
-            % shown
-        )
-    if known[0]:
-        return _("When it happened is known for a change of brokers to %(brokers)s, at worst.") % shown
-    return _("When it happened is known for a change of topics to %(topics)s, at worst.") % shown if known[1] else ""
+    hidden = _without_topics(boots)
+    outside = _(
+        "%(of)s: watched from outside, by rocketns collect or the like. Not visible there, and so not known: why a "
+        "broker or a topic went, heartbeats, data versions, lookups, whether the name server itself restarted. What "
+        "happened there is never called an expiry or a graceful stop."
+    ) % {"of": text.names([str(row["ns"]) for row in watched])}
+    return {"quality": [outside, *hidden]} | {name: hidden for name in COMPARING if hidden}
 
 
 def _without_topics(uptime: Iterable[Row]) -> list[str]:
@@ -107,25 +81,6 @@ def _without_topics(uptime: Iterable[Row]) -> list[str]:
         )
         % {"of": text.names(servers)}
     ]
-
-
-def _nobody_knows(of: str) -> str:
-    return _(
-        "Not visible from outside, and so not known of %(of)s: why a broker or a topic went, heartbeats, data "
-        "versions, lookups, whether the name server itself restarted. What happened there is never called an expiry "
-        "or a graceful stop."
-    ) % {"of": of}
-
-
-def _gaps(uptime: Iterable[Row]) -> dict[str, int]:
-    """By name server, how long it was not watched between two times of watching, us."""
-    ends: dict[str, int] = {}
-    gaps: dict[str, int] = {}
-    for row in sorted(uptime, key=lambda row: (str(row["ns"]), int(row["t1"]))):
-        ns = str(row["ns"])
-        gaps[ns] = gaps.get(ns, 0) + max(0, int(row["t1"]) - ends.get(ns, int(row["t1"])))
-        ends[ns] = int(row["t2"])
-    return gaps
 
 
 SAY_IT = N_(

@@ -28,10 +28,9 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.clocks import OBSERVED
-from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS, STARTED, WATCHED
-from rocketns.pipeline.contract.defaults import MIN_WINDOW_US
 from rocketns.pipeline.contract.frames import Checkpoint, Observation, as_it_is, conform, each, plain_rows
 from rocketns.pipeline.contract.schema import KEY_WINDOWS, TOPIC_SEGMENTS
+from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, MIN_WINDOW_US, STARTED, WATCHED
 from rocketns.pipeline.jobs.clocks import apart, between, off_by_day, off_of, widest
 from rocketns.pipeline.jobs.state import TOPIC, VALUE
 from rocketns.pipeline.jobs.topics import with_kind

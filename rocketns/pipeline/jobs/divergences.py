@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.frames import conform, each
-from rocketns.pipeline.contract.schema import INCIDENTS
+from rocketns.pipeline.contract.schema import DIVERGENCES
 from rocketns.pipeline.jobs.departures import nobody, stalled_at
 
 APART_US = 10_000_000  # a window that begins within 10 s of the one before joins its incident
@@ -20,8 +20,8 @@ SAMPLE_MAX = 5
 KEYS = ["broker", "cause", "doubt", "incident"]
 
 
-def incidents(key_windows: DataFrame, events: DataFrame | None = None) -> DataFrame:
-    """INCIDENTS. Without the events nobody is ``stalled``."""
+def divergences(key_windows: DataFrame, events: DataFrame | None = None) -> DataFrame:
+    """DIVERGENCES. Without the events nobody is ``stalled``."""
     in_order = Window.partitionBy("broker", "cause", "doubt").orderBy("t1")
     # a range, not rows: windows that begin at the same time are in one incident, in any order
     up_to_here = in_order.rangeBetween(Window.unboundedPreceding, Window.currentRow)
@@ -59,7 +59,7 @@ def incidents(key_windows: DataFrame, events: DataFrame | None = None) -> DataFr
         _names("opened_by").alias("opened_by"),
     )
     explained = grouped.withColumn("stalled", nobody()) if events is None else _explained(grouped, numbered, events)
-    return conform(explained, INCIDENTS)
+    return conform(explained, DIVERGENCES)
 
 
 def _explained(grouped: DataFrame, numbered: DataFrame, events: DataFrame) -> DataFrame:
