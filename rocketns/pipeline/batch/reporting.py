@@ -120,7 +120,7 @@ SUMMARY_KEYS = {
     "findings": "how many of each finding; tables.md names them by table",
     "incomplete": "why the input is incomplete, one sentence each",
     "input": "records and files that were delivered more than once, files of another version",
-    "figures": "sizes of the fleet, of user topics and windows",
+    "figures": "sizes of the fleet, and of what is in doubt",
     "incidents": "how many incidents of the one list go on, and how many there are of each level and kind",
     "headline": "what is wrong, in one sentence: the first sentence of report.html",
     "notes": "sentences for sections of the page; `clocks`: name servers whose clocks are not known well enough",
@@ -142,8 +142,6 @@ SIZES = {
     "divergences": ("divergences", f"count_if({CERTAIN})"),
     "lost_divergences": ("divergences", f"count_if(doubt = '{LOST_RECORDS}')"),
     "clock_divergences": ("divergences", f"count_if(doubt = '{CLOCKS}')"),
-    "windows": ("key_windows", f"count_if({CERTAIN} and kind = 'user')"),
-    "lost_windows": ("key_windows", f"count_if(doubt = '{LOST_RECORDS}' and kind = 'user')"),
     "clock_windows": ("key_windows", f"count_if(doubt = '{CLOCKS}' and kind = 'user')"),
 }
 

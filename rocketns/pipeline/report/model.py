@@ -32,8 +32,8 @@ class ReportInput:
     # Option to value, as given on the command line or by default: journal, groups, min_window, master ...
     options: Mapping[str, str] = field(default_factory=dict)
     # Figures of the whole run: events, name_servers, brokers, topics, sole_topics (served by one broker; user topics),
-    # divergences and windows that count, lost_divergences, clock_divergences, lost_windows, clock_windows (by their
-    # doubt). A missing figure is not shown.
+    # divergences that count, lost_divergences, clock_divergences (by their doubt), clock_windows (of user topics). A
+    # missing figure is not shown.
     figures: Mapping[str, float] = field(default_factory=dict)
     # Sentences for a section, e.g. {"topics": ["Lookups were journalled on 2 of 7 days, so no topic is called dead."]};
     # and about clocks.

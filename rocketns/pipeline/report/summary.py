@@ -27,9 +27,6 @@ TILES = (
     ("name_servers", N_("name servers")),
     ("brokers", N_("brokers")),
     ("topics", N_("user topics")),
-    ("windows", N_("windows of user topics in which routes differed")),
-    ("lost_windows", N_("windows that may be lost records, not counted")),
-    ("clock_windows", N_("windows that clocks or looks alone may explain, not counted")),
 )
 
 

@@ -84,7 +84,7 @@ def test_doubtful_rows_count_neither_as_findings_nor_as_figures(spark: SparkSess
     )
     counts, figures = numbers_of(results)
     assert (counts["divergences"], counts["missing_topics"]) == (1, 2)
-    names = ("divergences", "windows", "lost_divergences", "lost_windows", "clock_divergences", "clock_windows")
+    names = ("divergences", "lost_divergences", "clock_divergences", "clock_windows")
     assert [figures[name] for name in names] == [1] * len(names)
     assert (figures["topics"], figures["sole_topics"]) == (1, 1)
     clocks: list[dict[str, Any]] = [{"ns": "n1", "method": "versions", "uncertainty": 1}, {"ns": "n3", "method": "none",

@@ -139,6 +139,7 @@ def test_it_says_between_which_moments_it_came_and_what_the_broker_said() -> Non
     assert when(replace(SEEN, t1_early=999_999, t2_early=0)) == when(OVER)
     for asked, advised in (
         ((), "not visible why it went"), (("answered",), "the broker itself answered"), (("refused",), "refused"),
+        (("silent",), "did not answer when it was asked"),
         (("answered", "silent"), "not visible why it went"),
     ):  # fmt: skip
         assert advised in first(replace(SEEN, asked=asked))

@@ -212,6 +212,8 @@ ADVICE = {
     (Kind.MISSING, "observed answered"): N_("Look at the network between %(broker)s and %(ns)s: the broker itself "
     "answered when it was asked."),
     (Kind.MISSING, "observed refused"): N_("Look at the process of %(broker)s: its address refused a connection."),
+    (Kind.MISSING, "observed silent"): N_("Look at the network between %(broker)s and %(ns)s, and at its host: the "
+    "broker did not answer when it was asked."),
     (Kind.MISSING, "watched"): N_("Look at the log of %(broker)s for its registration at %(ns)s: it was missing there "
     "when watching began."),
     (Kind.MISSING, ""): N_("Look at the log of %(broker)s for its registration at %(ns)s."),
