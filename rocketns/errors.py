@@ -66,7 +66,6 @@ class BeyondBounds(RequestError):
     def __init__(self, what: str, principal: str, bound: str = "", most: int = 0) -> None:
         than = f"more than {bound}={most} of principal" if bound else "and this is beyond the bounds of principal"
         super().__init__(f"[BOUND]{what}, {than} {principal}; nothing of the request is applied")
-        self.bound = bound
 
 
 class AnswerTooLarge(RequestError):

@@ -59,8 +59,14 @@ class FirstRoutes:
         if known is None:
             return None
         routes, reason = known
-        self._leave_out_long_names(routes)
-        tables, confirm_s = self._tables, self._configuration.restore.confirm_seconds
+        limits, tables, confirm_s = (
+            self._configuration.limits,
+            self._tables,
+            self._configuration.restore.confirm_seconds,
+        )
+        if left_out := leave_out_long_names(routes, limits.name_bytes_max):
+            log.warning("%d brokers, topics and other entries are not restored: their names have more than "
+                        "rocketns.nameBytesMax=%d bytes", left_out, limits.name_bytes_max)  # fmt: skip
         fill(tables, routes, reason, self._clock.now().ms, confirm_s * 1000)
         log.info("%d brokers are not confirmed yet (%s): each must be heard within %d s", len(tables.unconfirmed),
                  reason, confirm_s)  # fmt: skip
@@ -69,22 +75,10 @@ class FirstRoutes:
         for piece in topic_pieces(tables):
             self._publisher.publish(list(piece))
             await asyncio.sleep(0)
-        self._warn_if_beyond()
-        return reason
-
-    def _warn_if_beyond(self) -> None:
-        """Routes that were accepted before are kept: a lower limit must not take routes from clients."""
-        held, most = self._tables.routes, self._configuration.limits.routes_max
-        if held > most:
+        if tables.routes > limits.routes_max:  # a lower limit must not take routes from clients
             log.warning("the tables have %d routes, more than rocketns.routesMax=%d. All are kept. Registrations that "
-                        "add routes are refused", held, most)  # fmt: skip
-
-    def _leave_out_long_names(self, routes: PriorRoutes) -> None:
-        most = self._configuration.limits.name_bytes_max
-        left_out = leave_out_long_names(routes, most)
-        if left_out:
-            log.warning("%d brokers, topics and other entries are not restored: their names have more than "
-                        "rocketns.nameBytesMax=%d bytes", left_out, most)  # fmt: skip
+                        "add routes are refused", tables.routes, limits.routes_max)  # fmt: skip
+        return reason
 
     async def _known_in_time(
         self, journal_ns: str | None, port: int, takes_long: Callable[[], Awaitable[None]]
@@ -102,14 +96,12 @@ class FirstRoutes:
     async def _known(self, journal_ns: str | None, port: int) -> Known | None:
         """From the journal, or if that has no broker, or is an old one, from another name server."""
         restored = None if journal_ns is None else await self._restored(journal_ns)
-        if restored is None or not restored.brokers or self._is_old(restored):
+        age_ms = 0 if restored is None else self._clock.now().epoch_ms - restored.ended_epoch_ms
+        if restored is None or not restored.brokers or age_ms > JOURNAL_OLD_MS:
             seeded = await self._seeded(port)
             if seeded is not None:
                 return seeded, DoubtReason.SEEDED
         return None if restored is None else (restored.routes, DoubtReason.RESTORED)
-
-    def _is_old(self, restored: Restored) -> bool:
-        return self._clock.now().epoch_ms - restored.ended_epoch_ms > JOURNAL_OLD_MS
 
     async def _seeded(self, port: int) -> PriorRoutes | None:
         config, serialize_type = self._configuration.restore, SerializeType[self._configuration.serialize_type]

@@ -29,10 +29,6 @@ GMT_8_SECONDS = 8 * 3600
 FORMAT = "%(asctime)s %(levelname)s %(threadName)s - %(message)s"
 
 
-def _gmt_8(seconds: float | None) -> time.struct_time:
-    return time.gmtime((time.time() if seconds is None else seconds) + GMT_8_SECONDS)
-
-
 class LogWriter:
     """Writes records in a daemon thread. ``put`` never waits; ``stop`` waits at most STOP_SECONDS_MAX.
 
@@ -154,25 +150,21 @@ def start_logging(level: str, files_under: Path | None = None, *, as_json: bool 
     OSError if the log file cannot be written.
     """
     logging.addLevelName(logging.WARNING, "WARN")
-    handler = _stdout_handler() if files_under is None else _file_handler(files_under)
-    handler.setFormatter(JsonFormatter() if as_json else _java_formatter())
+    handler: logging.Handler
+    if files_under is not None:
+        handler = _file_handler(files_under)
+    elif sys.stdout is None:  # closed before the start; its descriptor may be another file by now
+        handler = logging.NullHandler()
+    else:
+        handler = _DescriptorHandler(sys.stdout.fileno())
+    formatter = LineFormatter(FORMAT, "%Y-%m-%d %H:%M:%S")
+    formatter.converter = lambda s: time.gmtime((time.time() if s is None else s) + GMT_8_SECONDS)
+    handler.setFormatter(JsonFormatter() if as_json else formatter)
     writer = LogWriter(handler)
     root = logging.getLogger()
     root.handlers = [_ToWriter(writer)]
     root.setLevel(level)
     return writer
-
-
-def _java_formatter() -> logging.Formatter:
-    formatter = LineFormatter(FORMAT, "%Y-%m-%d %H:%M:%S")
-    formatter.converter = _gmt_8
-    return formatter
-
-
-def _stdout_handler() -> logging.Handler:
-    if sys.stdout is None:  # closed before the start; its descriptor may be another file by now
-        return logging.NullHandler()
-    return _DescriptorHandler(sys.stdout.fileno())
 
 
 def _file_handler(folder: Path) -> logging.Handler:

@@ -30,7 +30,7 @@ from rocketns.server.following import WATCH_INTERVAL_MS as FOLLOW_INTERVAL_MS
 from rocketns.server.following import AccessFile, ViewsFile, in_a_thread
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.missing.watching import TICK_MS as MISSING_INTERVAL_MS
-from rocketns.server.outgoing import ChargedConnection, Reach, refuses
+from rocketns.server.outgoing import ChargedConnection, ReachRules, refuses
 from rocketns.server.process import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.publishing.publisher import Prepared
 from rocketns.server.reactors.handle import REPORT_INTERVAL_MS, RateWatch, drain_counts, flagged_networks, make_reactors
@@ -87,7 +87,7 @@ class NamesrvController:
         self.journal = self._make_journal(state)
         is_mute = configuration.discovery.mute
         self.writer = FileWriter(bytes_max=limits.kv_bytes_max, is_mute=is_mute)
-        self.reach = Reach(configuration.restore.networks)
+        self.reach = ReachRules(configuration.restore.networks)
         self.client = RemotingClient(
             configuration.read_tls, limits=limits, reach=self.reach, make_connection=self._charged, is_mute=is_mute
         )
@@ -183,7 +183,9 @@ class NamesrvController:
 
         It may be cancelled while it looks for routes; `stop` follows in any case.
         """
-        self._log_configuration()
+        for config in (self.configuration.namesrv, self.configuration.netty):
+            for name, value in properties.items(config).items():
+                log.info("%s=%s", name, value)
         self.access_file.start(self.port)
         self.views_file.start(ipv4_only=self.configuration.ipv4_only)
         for path in (self.core.context.kv_config.path, self.core.context.config_file.path):
@@ -281,11 +283,6 @@ class NamesrvController:
             if loop.time() > ends:
                 break
             await asyncio.sleep(WRITER_PAUSE_S if is_behind else 0)
-
-    def _log_configuration(self) -> None:
-        for config in (self.configuration.namesrv, self.configuration.netty):
-            for name, value in properties.items(config).items():
-                log.info("%s=%s", name, value)
 
     def log_passed_over(self) -> None:
         """The settings that have no effect, or another one than they seem to have. After the boot line: it is there

@@ -14,7 +14,7 @@ from interop.harness.servers import JavaNameServer, NameServer
 from interop.harness.wire import ANSWER_TIMEOUT_S
 from interop.traffic.relay import cut
 from rocketns.shadow.recording import read_recording, write_recording
-from rocketns.shadow.replay import Connection, Player, Result
+from rocketns.shadow.replay import Player, ReplayConnection, Result
 from tests.behaviour import steps
 
 CORPUS = Path(__file__).parents[2] / "tests" / "golden" / "traffic" / "clients.frames"
@@ -26,8 +26,8 @@ def play(server: NameServer) -> Result:
     answers them before that.
     """
 
-    def open_one() -> Connection:
-        return Connection("127.0.0.1", server.port, None, ANSWER_TIMEOUT_S)
+    def open_one() -> ReplayConnection:
+        return ReplayConnection("127.0.0.1", server.port, None, ANSWER_TIMEOUT_S)
 
     def settle() -> None:
         with server.connect() as client:

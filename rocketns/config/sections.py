@@ -33,10 +33,6 @@ class OwnSections:
         """The objects, in the order of the list."""
         return [getattr(self, name) for name in OWN]
 
-    def own_items(self) -> dict[str, str]:
-        """All properties that have a value, by their names in the configuration file, as text."""
-        return {one.prefix + name: text for one in self.own() for name, text in properties.items(one).items()}
-
 
 OWN: dict[str, type[OwnConfig]] = get_type_hints(OwnSections)
 OWN_NAMES = frozenset(kind.prefix + name for kind in OWN.values() for name in properties.declared(kind))

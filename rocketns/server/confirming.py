@@ -1,7 +1,7 @@
 """Asks the addresses of unconfirmed brokers whether they refuse connections, and gives up those that do.
 
 Addresses come from registrations, so a hostile peer can choose them. Only unconfirmed brokers are asked, and only at
-the host that announced them, or in networks that the operator named (`Reach`). What an address answers is shown to
+the host that announced them, or in networks that the operator named (`ReachRules`). What an address answers is shown to
 nobody. The asks are few, however many brokers there are, and the hosts that announced them take turns.
 """
 

@@ -36,7 +36,7 @@ def resolve(host: str, port: int) -> list[Resolved]:
     return [(socket.AddressFamily(family), address) for family, _, _, _, address in found]
 
 
-class Reach:
+class ReachRules:
     """Runs on the event loop's thread. Host names are resolved in threads of their own, at most `RESOLVERS`."""
 
     def __init__(self, networks: Sequence[Network] = (), resolver: Resolve = resolve) -> None:
@@ -87,9 +87,9 @@ def _is_meant(address: Address, network: Network) -> bool:
     return (network.is_loopback or not address.is_loopback) and (network.is_link_local or not address.is_link_local)
 
 
-async def refuses(reach: Reach, addr: str, announced_by: str | None) -> bool:
+async def refuses(reach: ReachRules, addr: str, announced_by: str | None) -> bool:
     """Whether every address of ``host:port`` refuses a connection: a time-out, an accepted connection or another error
-    proves nothing. Never raises. ``announced_by``: see `Reach`. An address that is out of reach is not asked.
+    proves nothing. Never raises. ``announced_by``: see `ReachRules`. An address that is out of reach is not asked.
     """
     try:
         addresses = await reach.addresses(addr, announced_by)

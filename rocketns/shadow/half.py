@@ -28,7 +28,6 @@ log = logging.getLogger("rocketns.shadow")
 PAUSE_S, PAUSE_S_MAX, GOOD_RUN_S = 1.0, 30.0, 60.0
 STOP_WITHIN_S = 5.0
 LINE_BYTES_MAX = 1024 * 1024  # of its output: it cuts its lines itself
-UNUSED = " is accepted but not used by rocketns "  # of properties that were taken over from the upstream
 STAMP = re.compile(r"[0-9-]{10} [0-9:]{8} (?=[A-Z]+ )")  # of its log: ours has another one
 BOOT_LINE = re.compile(r"boot success\. .*address 127\.0\.0\.1:(\d+)")
 WATCH_EVERY_S, WATCH_WITHIN_S = 2.0, 10.0
@@ -115,7 +114,8 @@ class OwnHalf:
         (self._folder / "kvConfig.json").write_text(json.dumps({"configTable": self._kv}), "utf-8")
         file = self._folder / "half.properties"
         file.write_bytes(properties.dump(settings(self._given, self._settings, self._folder)))
-        command = (sys.executable, "-m", "rocketns.shadow.half_process", "-c", str(file), "--log-level", "WARNING")
+        # Not its warnings: peers decide how many there are.
+        command = (sys.executable, "-m", "rocketns.shadow.half_process", "-c", str(file), "--log-level", "ERROR")
         try:  # with a session of its own, so that Ctrl-C of a terminal reaches only us
             self._process = process = await asyncio.create_subprocess_exec(
                 *command, stdin=PIPE, stdout=PIPE, stderr=STDOUT, start_new_session=True, limit=LINE_BYTES_MAX
@@ -152,8 +152,7 @@ class OwnHalf:
         """A line of its output."""
         found = BOOT_LINE.search(line) if self.port is None else None
         if found is None:
-            if UNUSED not in line:
-                log.info("own half: %s", STAMP.sub("", line))
+            log.info("own half: %s", STAMP.sub("", line))
             return
         self.port = int(found[1])
         self._begin_settling()

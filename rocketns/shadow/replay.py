@@ -51,7 +51,7 @@ class NoAnswerError(RocketnsError):
     """The server closed the connection, sent no frame, or took too long."""
 
 
-class Connection:
+class ReplayConnection:
     """To the name server that is asked. One at a time: a request, then its answer, within the same time."""
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None, within_s: float) -> None:
@@ -131,10 +131,10 @@ class Player:
     a read that differs is asked again.
     """
 
-    def __init__(self, open_one: Callable[[], Connection], *, with_changes: bool,
+    def __init__(self, open_one: Callable[[], ReplayConnection], *, with_changes: bool,
                  settle: Callable[[], object]) -> None:  # fmt: skip
         self._open_one, self._with_changes, self._settle = open_one, with_changes, settle
-        self._open: dict[int, Connection] = {}
+        self._open: dict[int, ReplayConnection] = {}
         self._comparing = Comparing()
         self._asked_again = 0
         self.result = Result()
@@ -215,7 +215,7 @@ def _run(options: Namespace) -> Result:
     config = tls_of(options, os.environ)
     tls = client_context(config) if config.enable else None
     player = Player(
-        lambda: Connection(host, port, tls, options.timeout), with_changes=options.all,
+        lambda: ReplayConnection(host, port, tls, options.timeout), with_changes=options.all,
         settle=lambda: time.sleep(SETTLE_S),
     )  # fmt: skip
     return player.play(read_recording(options.file))

@@ -279,15 +279,20 @@ def _instant(text: str) -> datetime:
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
+def seconds_of(text: str) -> float | None:
+    """Of 5s, 250ms or 1h30m; a number alone is seconds. None: it is no time."""
+    match = _DURATION.fullmatch(text)
+    given = match.groups() if match else ()
+    known = [float(part) * part_s for part, part_s in zip(given, _PARTS_S, strict=False) if part is not None]
+    return sum(known) if known else None
+
+
 def duration(low_s: float, high_s: float) -> Callable[[str], float]:
     """A type for argparse: seconds within these bounds. A number alone is seconds."""
 
     def parse(text: str) -> float:
-        match = _DURATION.fullmatch(text)
-        given = match.groups() if match else ()
-        known = [float(part) * part_s for part, part_s in zip(given, _PARTS_S, strict=False) if part is not None]
-        seconds = sum(known) if known else -1.0
-        if not low_s <= seconds <= high_s:
+        seconds = seconds_of(text)
+        if seconds is None or not low_s <= seconds <= high_s:
             expected = f"a time from {shown(low_s)} to {shown(high_s)} expected, such as 5s, 10m or 1h30m"
             raise argparse.ArgumentTypeError(f"{text}: {expected}")
         return seconds

@@ -11,7 +11,7 @@ from interop.harness.wire import frame, json_header
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Limits
 from rocketns.protocol.command import RemotingCommand, decode
-from rocketns.server.outgoing import Reach
+from rocketns.server.outgoing import ReachRules
 from tests.server.tls_configs import config
 
 WAIT_S = 60.0
@@ -82,7 +82,7 @@ def run(
     """Run a test with a client on an event loop of its own. ``limits`` are attributes of `Limits`."""
 
     async def closing() -> None:
-        client = RemotingClient(config, connect_timeout_s, limits=Limits(**limits), reach=Reach())
+        client = RemotingClient(config, connect_timeout_s, limits=Limits(**limits), reach=ReachRules())
         try:
             await asyncio.wait_for(test(client), 100)
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,9 +12,8 @@ import pytest
 
 from interop.harness import codes
 from rocketns.doctor.asking import gathering
-from rocketns.doctor.asking.brokers import Found
 from rocketns.doctor.asking.gathering import Watch
-from rocketns.doctor.facts import BrokerFacts, Facts, Options
+from rocketns.doctor.facts import BrokerFacts, Facts, NameServerFacts, Options
 from rocketns.doctor.finding import Finding, State
 from rocketns.doctor.progress import Progress
 from rocketns.doctor.report import Report, run
@@ -77,8 +77,8 @@ def gathered(
             async with asyncio.timeout(2 * WITHIN_S):
                 return await gathering.gather(given, tls, None, Progress(None), Watch(every_s))
 
-    async def nobody(*_arguments: object) -> Found:
-        return Found(brokers=told)
+    async def nobody(options: Options, name_servers: Sequence[NameServerFacts], *_more: object) -> Facts:
+        return Facts(options, tuple(name_servers), brokers=told)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gathering, "ask_brokers", nobody)

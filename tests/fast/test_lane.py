@@ -8,12 +8,12 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 import pytest
-from rocketns._fast.connections.connection import Ending
 
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually
 from rocketns._fast.access.networks import NetworkFlag
+from rocketns._fast.connections.connection import Ending
 from rocketns.config.address_texts import packed
 from tests.fast.lookups import CLIENTS, look_up, signed, signed_binary
 from tests.fast.steps import connection_of, reactors_of, settle, transport_of

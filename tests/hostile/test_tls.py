@@ -14,11 +14,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from rocketns._fast.connections.connection import Ending
 
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually
+from rocketns._fast.connections.connection import Ending
 from rocketns._fast.reactor.reactors import Reactors
 from tests.fast.lookups import CLIENTS, look_up
 from tests.support.certificates import Files, authority

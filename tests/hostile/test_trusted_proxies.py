@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rocketns._fast.connections.connection import Ending
 
 from interop.harness.wire import Client, eventually
+from rocketns._fast.connections.connection import Ending
 from rocketns.errors import StartupError
 from tests.fast.lookups import CLIENTS, look_up
 from tests.support.live import LiveServer

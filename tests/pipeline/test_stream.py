@@ -25,7 +25,7 @@ from rocketns.pipeline.storage.results import materialized_if_small
 from rocketns.pipeline.stream.follow import Following, follow
 from rocketns.pipeline.stream.memory import MEMBERS, members_at, partitions, usual_us
 from rocketns.pipeline.stream.servers import as_boot, boots_in, servers_at_watermark
-from rocketns.pipeline.stream.step import SCHEMAS, Limits, Memory, New, step
+from rocketns.pipeline.stream.step import SCHEMAS, Memory, New, StreamLimits, step
 from tests.pipeline.frames import cut
 from tests.pipeline.journals import (
     DAY_START,
@@ -147,7 +147,7 @@ def test_the_habit_is_the_largest_of_the_last_gaps_but_a_burst_is_none(spark: Sp
 class Follower:
     """Takes parts of journals as batches and keeps every line."""
 
-    def __init__(self, spark: SparkSession, limits: Limits) -> None:
+    def __init__(self, spark: SparkSession, limits: StreamLimits) -> None:
         self.spark, self.limits = spark, limits
         self.memory = Memory({name: frame_of(spark, [], schema) for name, schema in SCHEMAS.items()})
         self.lines: list[dict[str, Any]] = []
@@ -172,7 +172,7 @@ class Follower:
 @pytest.mark.slow
 def test_windows_are_those_of_a_whole_run_however_the_journals_are_cut(spark: SparkSession) -> None:
     journals = random_journals(11, start_us=0, seconds=1800)
-    follower = Follower(spark, Limits(min_window=0, silent_after=10**12))
+    follower = Follower(spark, StreamLimits(min_window=0, silent_after=10**12))
     found = set()
     for part in cut_at(journals, [400, 900, 901, 10_000]):
         follower.take(part)
@@ -188,7 +188,7 @@ def test_windows_are_those_of_a_whole_run_however_the_journals_are_cut(spark: Sp
 def followed(spark: SparkSession, folder: Path) -> list[dict[str, Any]]:
     """Process the present files like a restarted process; returns every line so far."""
     journal, out = str(folder / "journal"), str(folder / "out")
-    following = Following(journal, out, None, None, 1_000_000, Limits(), once=True)
+    following = Following(journal, out, None, None, 1_000_000, StreamLimits(), once=True)
     follow(spark, following, lambda _: None)
     return [json.loads(line) for line in (folder / "out" / "alerts.jsonl").read_text("utf-8").splitlines()]
 
@@ -232,7 +232,7 @@ def test_a_signal_ends_it_after_the_batch_it_is_in(
             os.kill(os.getpid(), signal.SIGTERM)
 
     journal, out = str(tmp_path / "journal"), str(tmp_path / "out")
-    following = Following(journal, out, None, None, 1_000_000, Limits(), once=False)
+    following = Following(journal, out, None, None, 1_000_000, StreamLimits(), once=False)
     assert follow(spark, following, stop_at_the_first_alert) == 1
     assert "Traceback" not in capfd.readouterr().err
 
@@ -256,7 +256,14 @@ def test_a_difference_that_a_clock_explains_is_no_alert(
     ])  # fmt: skip
     said: list[str] = []
     following = Following(
-        str(tmp_path / "journal"), str(tmp_path / "out"), None, None, 1_000_000, Limits(), once=True, clocks=str(run)
+        str(tmp_path / "journal"),
+        str(tmp_path / "out"),
+        None,
+        None,
+        1_000_000,
+        StreamLimits(),
+        once=True,
+        clocks=str(run),
     )
     follow(spark, following, said.append)
     lines = (tmp_path / "out" / "alerts.jsonl").read_text("utf-8").splitlines()

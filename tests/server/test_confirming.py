@@ -17,7 +17,7 @@ from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo
 from rocketns.server import outgoing
 from rocketns.server.confirming import ASK_INTERVAL_MS, ASKS_AT_ONCE_MAX, OF_HOST_IN_TICK_MAX, Confirming
-from rocketns.server.outgoing import ADDRESSES_MAX, Reach, Resolve, resolve
+from rocketns.server.outgoing import ADDRESSES_MAX, ReachRules, Resolve, resolve
 from tests.routeinfo.manager import MASTER, Manager, table_of
 from tests.support.inprocess import FakeClock
 
@@ -32,7 +32,7 @@ def free_port() -> Iterator[int]:
 
 def refuses(addr: str, resolver: Resolve = resolve) -> bool:
     async def ask() -> bool:
-        reach = Reach([ip_network("127.0.0.0/8")], resolver)
+        reach = ReachRules([ip_network("127.0.0.0/8")], resolver)
         try:
             return await outgoing.refuses(reach, addr, None)
         finally:
@@ -150,7 +150,7 @@ def test_a_host_with_many_brokers_delays_no_other() -> None:
 )  # fmt: skip
 def test_the_host_that_announced_it(addr: str, host: str) -> None:
     assert is_host_of(addr, host)
-    assert not Reach().is_out(addr, host)
+    assert not ReachRules().is_out(addr, host)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_the_host_that_announced_it(addr: str, host: str) -> None:
 def test_any_other_host(addr: str, host: str | None) -> None:
     """Not its neighbours either."""
     assert not is_host_of(addr, host)
-    assert Reach().is_out(addr, host)
+    assert ReachRules().is_out(addr, host)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_any_other_host(addr: str, host: str | None) -> None:
     ],
 )  # fmt: skip
 def test_networks_of_the_operator(addr: str, network: str, is_in: bool) -> None:
-    assert Reach([ip_network(network)]).is_out(addr, "192.0.2.1") is not is_in
+    assert ReachRules([ip_network(network)]).is_out(addr, "192.0.2.1") is not is_in
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_networks_of_the_operator(addr: str, network: str, is_in: bool) -> None:
 )  # fmt: skip
 def test_a_name_is_judged_by_all_its_addresses(found: list[str], is_reached: bool) -> None:
     async def ask() -> bool:
-        reach = Reach(resolver=lambda _host, port: [(socket.AF_INET, (one, port)) for one in found])
+        reach = ReachRules(resolver=lambda _host, port: [(socket.AF_INET, (one, port)) for one in found])
         try:
             return bool(await reach.addresses("broker-a:1", "10.0.0.1"))
         finally:

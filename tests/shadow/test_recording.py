@@ -22,7 +22,7 @@ from rocketns.__main__ import main
 from rocketns.protocol.command import RemotingCommand, decode
 from rocketns.shadow.pairs import Outcome, Pair
 from rocketns.shadow.recording import read_recording, without_secrets, write_recording
-from rocketns.shadow.replay import Connection, NoAnswerError, Player, Result, changes
+from rocketns.shadow.replay import NoAnswerError, Player, ReplayConnection, Result, changes
 from rocketns.shadow.tree import UnreadableError
 from rocketns.tools.decode.reading import FormError
 
@@ -173,7 +173,7 @@ NOTIFICATION = frame(json_header(905, opaque=1))
 def asked(sent: bytes) -> bytes | None:
     """What `ask` gives where the server sends this, and closes."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        one = Connection("127.0.0.1", server.getsockname()[1], None, WITHIN_S)
+        one = ReplayConnection("127.0.0.1", server.getsockname()[1], None, WITHIN_S)
         with server.accept()[0] as other:
             other.sendall(sent)
             other.shutdown(socket.SHUT_WR)

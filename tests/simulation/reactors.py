@@ -11,9 +11,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from rocketns._fast.connections.connection import Ending
-
 from rocketns._fast.codec.wire import next_frame
+from rocketns._fast.connections.connection import Ending
 from rocketns._fast.connections.hosts import HostTable
 from rocketns.config import Configuration
 from rocketns.protocol.bounds import MALFORMED, NEED_MORE

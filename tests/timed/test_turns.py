@@ -9,12 +9,12 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 import pytest
-from rocketns._fast.connections.connection import Ending
 
 from interop.harness import codes
 from interop.harness.payloads import data_version, register_body, register_ext
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns._fast.codec.wire import next_frame
+from rocketns._fast.connections.connection import Ending
 from rocketns.config.limits import FRAME_BYTES_MAX
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext, Now

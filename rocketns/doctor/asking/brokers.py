@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from rocketns.client.resolving import RESOLVE_WITHIN_S
 from rocketns.client.signer import Fields
 from rocketns.doctor.asking import bodies
-from rocketns.doctor.asking.connecting import Call, Line, Question, Timed, TooLargeError, UnreachedError, reach, resolve
+from rocketns.doctor.asking.connecting import Call, Line, Timed, TooLargeError, UnreachedError, reach, resolve
 from rocketns.doctor.asking.requests import (
     AT_ONCE,
     BROKER_WITHIN_S,
@@ -32,10 +32,10 @@ from rocketns.doctor.facts import (
     AddressFacts,
     BrokerFacts,
     Consumption,
+    Facts,
     NameServerFacts,
     Offsets,
     Options,
-    Requests,
     own_list,
 )
 from rocketns.doctor.progress import Progress
@@ -61,16 +61,8 @@ class Candidate:
     by_all: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """``left_out`` counts the brokers that could have been asked, too."""
-
-    chosen: tuple[Candidate, ...]
-    left_out: int
-
-
-def choose(options: Options, name_servers: Sequence[NameServerFacts]) -> Choice:
-    """At most BROKERS_MAX, and those that the user named."""
+def choose(options: Options, name_servers: Sequence[NameServerFacts]) -> tuple[list[Candidate], int]:
+    """At most BROKERS_MAX, and those that the user named; how many could have been asked, too."""
     shown = _shown(name_servers)
     given = [shown.get(addr, Candidate(addr)) for addr in options.brokers]
     wanted = _of_topics(options.topics, name_servers)
@@ -78,7 +70,7 @@ def choose(options: Options, name_servers: Sequence[NameServerFacts]) -> Choice:
         one for one in shown.values() if (wanted is None or one.name in wanted) and one.addr not in options.brokers
     ]
     chosen = list(_in_turns(fitting))[:BROKERS_MAX]
-    return Choice((*given, *chosen), len(fitting) - len(chosen))
+    return [*given, *chosen], len(fitting) - len(chosen)
 
 
 def _shown(name_servers: Sequence[NameServerFacts]) -> dict[str, Candidate]:
@@ -174,17 +166,11 @@ class Answers:
                 self.found |= _measured(body, timed.answer.ext("totalTopicNum"))
         return self._tables[code]
 
-    def keep(self, name: str, body: bytes | None, decode: Callable[[bytes], object]) -> None:
-        """A field."""
+    def keep(self, name: str, body: bytes | None, decode: Callable[[bytes], object], key: str = "") -> None:
+        """A field; with ``key`` an entry of a field that is a mapping."""
         value = decoded(body, decode)
         if value is not None:
-            self.found[name] = value
-
-    def keep_in(self, table: str, key: str, body: bytes | None, decode: Callable[[bytes], object]) -> None:
-        """An entry of a field that is a mapping."""
-        value = decoded(body, decode)
-        if value is not None:
-            self.found[table][key] = value
+            (self.found[name] if key else self.found)[key or name] = value
 
 
 def _body(timed: Timed | None) -> bytes | None:
@@ -244,7 +230,7 @@ async def _consumers(answers: Answers, group: str) -> None:
     if timed is not None and timed.answer.code == CONSUMER_NOT_ONLINE:
         answers.found["consumers"][group] = None
     elif timed is not None:
-        answers.keep_in("consumers", group, timed.answer.body, bodies.consumers)
+        answers.keep("consumers", timed.answer.body, bodies.consumers, group)
 
 
 async def _look(answers: Answers, group: str, topics: tuple[str, ...]) -> tuple[tuple[Offsets, ...], float] | None:
@@ -276,21 +262,20 @@ async def _configuration(answers: Answers, group: str) -> None:
     elif timed.answer.code == SUBSCRIPTION_GROUP_NOT_EXIST:
         answers.found["groups"][group] = None
     else:
-        answers.keep_in("groups", group, timed.answer.body, bodies.configured)
+        answers.keep("groups", timed.answer.body, bodies.configured, group)
 
 
 async def _of_table(answers: Answers, group: str) -> None:
     table = await answers.groups()
     if table is None:
         return
-    answers.keep_in("groups", group, table, lambda body: bodies.entry(body, group))
+    answers.keep("groups", table, lambda body: bodies.entry(body, group), group)
     if group not in answers.found["groups"]:
         answers.found["groups"][group] = None
         answers.found["similar"][group] = bodies.similar_groups(table, group)
 
 
 _RUNTIME = BrokerRequest.GET_BROKER_RUNTIME_INFO
-FIRST = Question(_RUNTIME, {}, BYTES_MAX[_RUNTIME])
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +293,7 @@ async def ask_broker(
     candidate: Candidate, wanted: Wanted, line: Line, budget: Budget
 ) -> tuple[AddressFacts, BrokerFacts | None]:
     """How its address behaves, and what it says. None: nothing. Never raises for what it does."""
-    reached = await reach(candidate.addr, FIRST, line, budget)
+    reached = await reach(candidate.addr, _RUNTIME, BYTES_MAX[_RUNTIME], line, budget)
     if reached.call is None or reached.first is None:
         return reached.facts, None
     answers = Answers(reached.call, wanted.tables_at_once)
@@ -363,7 +348,7 @@ async def _ask_topic(topic: str, wanted: Wanted, answers: Answers) -> None:
         if timed.answer.code == ResponseCode.TOPIC_NOT_EXIST:
             answers.found["topics"][topic] = None
         else:
-            answers.keep_in("topics", topic, timed.answer.body, bodies.configured)
+            answers.keep("topics", timed.answer.body, bodies.configured, topic)
     elif topic in wanted.lacking and _does_not_know(answers, BrokerRequest.GET_TOPIC_CONFIG):
         table = await answers.topics()
         if table is not None:
@@ -394,21 +379,11 @@ ENTRY_BYTES = 160
 LARGE_BYTES = FRAME_SIZE_MAX_BYTES // 2
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The fields of `Facts` that brokers give."""
-
-    addresses: Mapping[str, AddressFacts] = field(default_factory=dict)
-    brokers: tuple[BrokerFacts, ...] = ()
-    left_out: int = 0
-    requests: tuple[Requests, ...] = ()
-
-
 async def ask_brokers(
     options: Options, name_servers: Sequence[NameServerFacts], line: Line, progress: Progress
-) -> Found:  # fmt: skip
-    """AT_ONCE brokers at a time."""
-    choice, budget = choose(options, name_servers), broker_budget(options)
+) -> Facts:  # fmt: skip
+    """The facts, with what brokers say; AT_ONCE are asked at a time."""
+    (chosen, left_out), budget = choose(options, name_servers), broker_budget(options)
     wanted = _wanted(options, name_servers)
     room = asyncio.Semaphore(AT_ONCE)
 
@@ -416,11 +391,11 @@ async def ask_brokers(
         async with room:
             return await ask_broker(candidate, wanted, line, budget)
 
-    progress.stage(_("asking brokers"), len(choice.chosen))
-    found = await asyncio.gather(*(progress.counted(ask(one)) for one in choice.chosen))
-    return Found(
-        {address.addr: address for address, _ in found}, tuple(broker for _, broker in found if broker is not None),
-        choice.left_out, (budget.requests("brokers"),),
+    progress.stage(_("asking brokers"), len(chosen))
+    found = await asyncio.gather(*(progress.counted(ask(one)) for one in chosen))
+    return Facts(
+        options, tuple(name_servers), {address.addr: address for address, _broker in found},
+        tuple(broker for _address, broker in found if broker is not None), left_out, (budget.requests("brokers"),),
     )  # fmt: skip
 
 

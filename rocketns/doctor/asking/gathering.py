@@ -101,10 +101,9 @@ async def gather(options: Options, tls: TlsConfig, signer: Signer | None, progre
         one if names[one.addr] == one.addr else replace(one, name=names[one.addr])
         for one in await asking.read_all(tuple(names), options)
     ]
-    found = await ask_brokers(options, name_servers, line, progress)
-    facts = Facts(options, tuple(name_servers), found.addresses, found.brokers, found.left_out)
+    facts = await ask_brokers(options, name_servers, line, progress)
     rounds, ends_early = looks(options), False
     if not rounds and any(facts.unknown_at()):
         rounds, ends_early = LOOKS_OF_SUSPICION, True
     facts = await asking.look_again(facts, watch, rounds, ends_early=ends_early)
-    return replace(facts, requests=(asking.budget.requests("name servers"), *found.requests))
+    return replace(facts, requests=(asking.budget.requests("name servers"), *facts.requests))

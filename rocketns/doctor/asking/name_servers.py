@@ -8,7 +8,7 @@ from typing import Any
 from rocketns.client.name_server import UnusableError, decoded, route_fields
 from rocketns.client.signer import Fields
 from rocketns.config.properties import of_lines
-from rocketns.doctor.asking.connecting import Call, Line, Question, UnreachedError, reach
+from rocketns.doctor.asking.connecting import Call, Line, UnreachedError, reach
 from rocketns.doctor.asking.requests import Budget, topics_to_look_up
 from rocketns.doctor.facts import Kind, NameServerFacts, Options, Outcome
 from rocketns.errors import BodyDecodeError
@@ -121,12 +121,12 @@ def _clusters_of(value: Any) -> dict[str, frozenset[str]]:
     return {str(cluster): frozenset(str(name) for name in names) for cluster, names in table.items()}
 
 
-FIRST = Question(RequestCode.GET_BROKER_CLUSTER_INFO, {}, FRAME_SIZE_MAX_BYTES)
+FIRST = RequestCode.GET_BROKER_CLUSTER_INFO
 
 
 async def read_name_server(addr: str, line: Line, budget: Budget, options: Options) -> NameServerFacts:
     """All that it says. Never raises for what it does."""
-    reached = await reach(addr, FIRST, line, budget)
+    reached = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line, budget)
     found = reached.facts
     if reached.call is None or reached.first is None:
         outcome = Outcome.UNREACHABLE if found.outcome is Outcome.NO_HOST else found.outcome
@@ -142,7 +142,7 @@ async def read_name_server(addr: str, line: Line, budget: Budget, options: Optio
 
 async def read_groups(addr: str, line: Line, budget: Budget) -> dict[str, GroupView] | None:
     """Its broker groups once more. None: it does not say."""
-    reached = await reach(addr, FIRST, line, budget)
+    reached = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line, budget)
     if reached.call is None or reached.first is None:
         return None
     reached.call.close()

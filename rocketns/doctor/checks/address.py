@@ -148,7 +148,8 @@ _NO_CONNECTION = {Outcome.REFUSED, Outcome.NO_HOST, Outcome.TIMED_OUT, Outcome.U
 _OF_TLS = (Outcome.SPEAKS_TLS, Outcome.SPEAKS_PLAIN)  # the check of TLS says more
 _BY_OUTCOME = {
     Outcome.REFUSED: REFUSED, Outcome.NO_HOST: NO_HOST, Outcome.UNRESOLVED: UNRESOLVED, Outcome.SILENT: SILENT,
-    Outcome.CLOSED: CLOSED, Outcome.OTHER_PROTOCOL: ANOTHER_PROTOCOL,
+    Outcome.CLOSED: CLOSED, Outcome.OTHER_PROTOCOL: ANOTHER_PROTOCOL, Outcome.TIMED_OUT: TIMED_OUT,
+    Outcome.UNREACHABLE: UNREACHABLE,
 }  # fmt: skip
 
 
@@ -173,22 +174,16 @@ def _fault(facts: Facts, one: Announced, one_machine: bool) -> Fault | None:
     if found.outcome is Outcome.ANSWERED:
         if found.place is Place.LOOPBACK and not (one_machine or facts.options.from_client):
             return LOOPBACK
-        return ANOTHER_BROKER if _is_another(facts, one) else None
+        return ANOTHER_BROKER if _other_name(facts, one) else None
     if found.outcome in (Outcome.SILENT, Outcome.CLOSED, Outcome.NOT_TRIED):  # something takes connections there
         return _BY_OUTCOME.get(found.outcome)
     if found.place is Place.LOOPBACK and not (one_machine and found.outcome is Outcome.OTHER_PROTOCOL):
         return LOOPBACK
     if found.place in _OF_PLACE and found.outcome in _NO_CONNECTION:
         return _OF_PLACE[found.place]
-    if found.outcome in (Outcome.TIMED_OUT, Outcome.UNREACHABLE):
-        return _unreached(facts, found)
-    return _BY_OUTCOME.get(found.outcome)
-
-
-def _unreached(facts: Facts, found: AddressFacts) -> Fault:
-    if not facts.options.from_client:
+    if found.outcome in (Outcome.TIMED_OUT, Outcome.UNREACHABLE) and not facts.options.from_client:
         return UNSURE
-    return TIMED_OUT if found.outcome is Outcome.TIMED_OUT else UNREACHABLE
+    return _BY_OUTCOME.get(found.outcome)
 
 
 def _is_no_broker(facts: Facts, one: Announced) -> bool:
@@ -197,10 +192,11 @@ def _is_no_broker(facts: Facts, one: Announced) -> bool:
     return broker is not None and broker.codes.get(code) == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
 
 
-def _is_another(facts: Facts, one: Announced) -> bool:
+def _other_name(facts: Facts, one: Announced) -> str:
+    """The name of the broker that answers there, where it is another one."""
     broker = facts.broker(one.addr)
-    name = None if broker is None else broker.setting("brokerName")
-    return bool(name) and name != one.name
+    name = "" if broker is None else broker.setting("brokerName") or ""
+    return name if name != one.name else ""
 
 
 def _finding(facts: Facts, fault: Fault, brokers: Sequence[Announced]) -> Finding:
@@ -237,11 +233,6 @@ def _line(facts: Facts, one: Announced) -> str:
     if one.address.error:
         return _("%(broker)s (id %(id)d) announced %(addr)s (%(place)s): %(outcome)s, %(error)s") % words
     return _("%(broker)s (id %(id)d) announced %(addr)s (%(place)s): %(outcome)s") % words
-
-
-def _other_name(facts: Facts, one: Announced) -> str:
-    broker = facts.broker(one.addr)
-    return broker.setting("brokerName") or "" if broker is not None and _is_another(facts, one) else ""
 
 
 def _commands(facts: Facts, fault: Fault, brokers: Sequence[Announced]) -> tuple[str, ...]:

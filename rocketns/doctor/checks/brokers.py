@@ -51,21 +51,16 @@ def _apart(
         "brokers": names, "seconds": most_ms / 1000}  # fmt: skip
     ordered = sorted(told, key=lambda one: _middle(one[1]))
     shown = ordered if len(ordered) <= LINES_MAX else [*ordered[: LINES_MAX // 2], *ordered[-LINES_MAX // 2 :]]
-    lines = tuple(_line(broker, clock) for broker, clock in shown)
+    lines = tuple(
+        _("%(broker)s (%(addr)s): %(ahead)+.1f s from this machine's clock, give or take %(unsure).1f s "
+          "(bootTimestamp and runtime of request 28)")
+        % {"broker": broker.name, "addr": broker.addr, "ahead": _middle(clock) / 1000,
+           "unsure": (clock.to_ms - clock.from_ms) / 2000}  # at least half a second: a broker counts whole ones
+        for broker, clock in shown
+    )  # fmt: skip
+    commands = (_("# on the machine of %(brokers)s:") % {"brokers": names}, "timedatectl set-ntp true")
     weight = Weight.PARTLY if most_ms >= FAR_APART_MS else Weight.NOTE
-    return Finding(CLOCKS, State.ILL, sentence, lines, _set_clock(names), weight)
-
-
-def _line(broker: BrokerFacts, clock: Clock) -> str:
-    """The uncertainty is at least half a second: a broker counts whole seconds."""
-    return _("%(broker)s (%(addr)s): %(ahead)+.1f s from this machine's clock, give or take %(unsure).1f s "
-             "(bootTimestamp and runtime of request 28)") % {
-        "broker": broker.name, "addr": broker.addr, "ahead": _middle(clock) / 1000,
-        "unsure": (clock.to_ms - clock.from_ms) / 2000}  # fmt: skip
-
-
-def _set_clock(names: str) -> tuple[str, ...]:
-    return (_("# on the machine of %(brokers)s:") % {"brokers": names}, "timedatectl set-ntp true")
+    return Finding(CLOCKS, State.ILL, sentence, lines, commands, weight)
 
 
 def _own(usual: Clock, off_ms: int, brokers: int) -> Finding:

@@ -15,13 +15,11 @@ from rocketns.journal.chain import HASH_CHARS
 from rocketns.languages import parsers
 from rocketns.pipeline.contract import terms
 from rocketns.pipeline.saying import _
+from rocketns.tools.arguments import DAY_S, seconds_of
 
 GROUP_MIN, GROUP_MAX = 2, 64  # one consumer always agrees with itself
 DAYS_MAX = 36_500  # as journalRetentionDays
 TIMES_US = range(253_000_000_000 * 1_000_000)  # up to 9987: Python shows times before 10000, and some are added to it
-DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|min|h|d)?")
-UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "min": 60_000_000, "h": 3_600_000_000,
-           "d": 86_400_000_000}  # fmt: skip
 HEAD = re.compile(rf"(?:([A-Za-z0-9._-]+):(\d{{1,18}}):(\d{{1,18}}):)?([0-9a-f]{{{HASH_CHARS}}})")
 
 
@@ -61,23 +59,22 @@ def instant(text: str) -> int:
 
 
 def duration(text: str) -> int:
-    """Microseconds of 5s, 250ms, 2m, 1h or 7d; a number without a unit is seconds."""
-    match = DURATION.fullmatch(text.strip())
-    if match is None:
+    """Microseconds of 5s, 250ms, 1h30m or 7d; a number without a unit is seconds."""
+    seconds = seconds_of(text.strip())
+    if seconds is None:
         raise argparse.ArgumentTypeError(
             _("%(text)r is not a duration: write 5s, 250ms, 2m, 1h or 7d") % {"text": text}
         )
-    us = float(match[1]) * UNIT_US[match[2] or "s"]
-    if us > DAYS_MAX * UNIT_US["d"]:
+    if seconds > DAYS_MAX * DAY_S:
         raise argparse.ArgumentTypeError(
             _("%(text)r: write a duration of at most %(n)sd") % {"text": text, "n": DAYS_MAX}
         )
-    return round(us)
+    return round(seconds * 1_000_000)
 
 
 def duration_or_folder(text: str) -> int | str:
     """Microseconds if it is written as a duration, otherwise a folder."""
-    return duration(text) if DURATION.fullmatch(text.strip()) else folder(text)
+    return folder(text) if seconds_of(text.strip()) is None else duration(text)
 
 
 def counts(text: str) -> tuple[int, ...]:

@@ -91,9 +91,9 @@ def _explain(options: argparse.Namespace, say: Progress) -> int:
 def _stream(options: argparse.Namespace, say: Progress) -> int:
     spark = session(options, say, SMALL_BATCHES)
     from rocketns.pipeline.stream.follow import Following, follow
-    from rocketns.pipeline.stream.step import Limits
+    from rocketns.pipeline.stream.step import StreamLimits
 
-    limits = Limits(options.min_window, options.grace, options.silent_after)
+    limits = StreamLimits(options.min_window, options.grace, options.silent_after)
     following = Following(
         options.journal, options.out, options.checkpoint, options.webhook, options.every, limits, options.once,
         options.alertmanager, options.clocks,

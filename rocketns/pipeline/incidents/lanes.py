@@ -15,10 +15,14 @@ STATES = {
     State.UP: N_("as it should be"),
     State.GONE: N_("missing"),
     State.DIFFERS: N_("differs"),
+    State.SHUT: N_("without write permission"),
     State.DOWN: N_("name server away or not known"),
     State.UNWATCHED: N_("not watched"),
 }
-WORST = (State.GONE, State.UNWATCHED, State.DOWN)
+WORST = (State.GONE, State.SHUT, State.UNWATCHED, State.DOWN)
+WRONG = {
+    Kind.STALE_ROUTES: State.DIFFERS, Kind.STALE_PERMISSIONS: State.DIFFERS, Kind.UNWRITABLE: State.SHUT
+}  # fmt: skip
 LANES_MAX = 12
 BROKERS_MAX = 64
 SPANS_MAX = 400
@@ -43,8 +47,7 @@ def lanes(incident: Incident, facts: Facts) -> tuple[Lane, ...]:
 def _lane(incident: Incident, ns: str, facts: Facts) -> Lane:
     begin, end = around(incident, facts)
     wrong = _wrong(incident, ns, facts, (begin, end))
-    differs = (Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS)
-    state = State.DIFFERS if incident.kind in differs else State.GONE
+    state = WRONG.get(incident.kind, State.GONE)
     away = State.UNWATCHED if ns in facts.observed else State.DOWN
     spans = painted((begin, end), _away(ns, facts, (begin, end)), wrong, state, away)
     return Lane(ns, _says(incident, ns, facts, spans), spans[:SPANS_MAX])

@@ -47,6 +47,7 @@ class State(StrEnum):
     UP = "up"
     GONE = "gone"
     DIFFERS = "differs"
+    SHUT = "shut"  # without write permission
     DOWN = "down"  # the name server itself is down, or its state is not known
     UNWATCHED = "unwatched"  # nobody watched the name server, which is watched from outside
 

@@ -73,8 +73,9 @@ FIELDS: Mapping[str, tuple[str, Value]] = {
     "records": ("journal records that prove it, the first 24: ns, boot (epoch ms or null), ts (epoch us by that name "
                 "server's own clock), ev, cause, broker; ev is last record where a killed or silent name server ended; "
                 "a missing topic has none", lambda incident, _: [record._asdict() for record in incident.records]),
-    "views": ("the name servers side by side, at most 12: ns, says, spans of [t1, t2, up | gone | differs | down | "
-              "unwatched]", lambda incident, _: [asdict(lane) | {"says": shown(lane.says)} for lane in incident.lanes]),
+    "views": ("the name servers side by side, at most 12: ns, says, spans of [t1, t2, up | gone | differs | shut | "
+              "down | unwatched]",
+              lambda incident, _: [asdict(lane) | {"says": shown(lane.says)} for lane in incident.lanes]),
 }  # fmt: skip
 
 

@@ -40,7 +40,7 @@ from rocketns.pipeline.stream.outlets import AlertLog, Alertmanager, Webhook
 from rocketns.pipeline.stream.reading import Look, Place, look
 from rocketns.pipeline.stream.servers import Arriving
 from rocketns.pipeline.stream.statestore import StateStore
-from rocketns.pipeline.stream.step import SCHEMAS, Limits, Line, Memory, New, step
+from rocketns.pipeline.stream.step import SCHEMAS, Line, Memory, New, StreamLimits, step
 
 Say = Callable[[str], None]
 
@@ -56,7 +56,7 @@ class Following(NamedTuple):
     checkpoint: str | None
     webhook: str | None
     every: int
-    limits: Limits
+    limits: StreamLimits
     once: bool
     alertmanager: str | None = None
     clocks: str | int | None = None
@@ -125,7 +125,7 @@ class Follower:
         journal: Folder,
         store: StateStore,
         outlets: Outlets,
-        limits: Limits,
+        limits: StreamLimits,
         say: Say,
         ahead: Mapping[str, int],
     ) -> None:

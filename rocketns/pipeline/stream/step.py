@@ -74,7 +74,7 @@ class Memory(NamedTuple):
         return {"watermark": self.watermark, "boots": boots, "alerts": alerts, "windows": self.windows}
 
 
-class Limits(NamedTuple):
+class StreamLimits(NamedTuple):
     """Limits from the command line, in us. ``apart``: by how much two clocks may differ."""
 
     min_window: int = MIN_WINDOW_US
@@ -105,7 +105,7 @@ class New(NamedTuple):
 
 
 def step(
-    memory: Memory, new: New, limits: Limits, store: Store, materialize: frames.Checkpoint = frames.as_it_is
+    memory: Memory, new: New, limits: StreamLimits, store: Store, materialize: frames.Checkpoint = frames.as_it_is
 ) -> Step:
     """One batch. ``store`` writes a table of the memory after the batch and returns it; it is called once for each of
     SCHEMAS. A table that did not change is given to it as it was. ``materialize``: as of ``windows_between``."""
@@ -155,7 +155,7 @@ def _routes(
     }
 
 
-def _servers(memory: Memory, arrived: list[Line], limits: Limits, arriving: Arriving) -> Servers | None:
+def _servers(memory: Memory, arrived: list[Line], limits: StreamLimits, arriving: Arriving) -> Servers | None:
     """The name servers at the new watermark, or None before the first record."""
     boots = [as_boot(row) for row in arrived]
     if not boots and not memory.boots:
@@ -163,7 +163,7 @@ def _servers(memory: Memory, arrived: list[Line], limits: Limits, arriving: Arri
     return servers_at_watermark(memory.boots, boots, memory.watermark, limits.silent_after, arriving)
 
 
-def _incidents(tables: Mapping[str, DataFrame], now: Servers, limits: Limits) -> list[Line]:
+def _incidents(tables: Mapping[str, DataFrame], now: Servers, limits: StreamLimits) -> list[Line]:
     """DIVERGENCES of windows that are long enough, if they are open or ended since the last watermark."""
     until = F.coalesce("t2", F.lit(now.watermark))
     windows = tables["windows"].drop("kind").withColumn("t2", until)
@@ -174,7 +174,7 @@ def _incidents(tables: Mapping[str, DataFrame], now: Servers, limits: Limits) ->
     return plain_rows(lately)
 
 
-def _divergences(memory: Memory, tables: Mapping[str, DataFrame], now: Servers, limits: Limits) -> list[Line]:
+def _divergences(memory: Memory, tables: Mapping[str, DataFrame], now: Servers, limits: StreamLimits) -> list[Line]:
     """Rows of DIVERGENCES; those that go on, and have no alert yet, with ``orphaned`` and ``twice``: how many queues of
     user topics no consumer takes, and more than one, by the batch's model and the routes at the watermark."""
     known = {alert.key for alert in memory.alerts if alert.kind == "divergence"}

@@ -172,7 +172,7 @@ class HttpGate:
         self._timer: asyncio.TimerHandle | None = None
         self._turns: HostTurns[HttpConnection] = HostTurns()
         self._is_taking = False
-        self.accepted = self.closed_late = self.closed_full = self.closed_unread = 0
+        self.closed_late = self.closed_full = self.closed_unread = 0
 
     @property
     def connections(self) -> int:
@@ -196,7 +196,6 @@ class HttpGate:
         if len(self._guards) >= CONNECTIONS_MAX:
             self.closed_full += 1
             self._close(self._least_useful())
-        self.accepted += 1
         guard.ends_s = self.now_s() + HEADER_WITHIN_S
         self._guards[transport] = guard
 

@@ -43,7 +43,6 @@ class Handshakes:
         self._turns: HostTurns[Secured] = HostTurns()
         self._turn_is_due = False
         self.succeeded = self.failed = 0
-        self.total_ns = 0
 
     def note_end(self, *, succeeded: bool) -> None:
         """A handshake is over."""
@@ -84,9 +83,7 @@ class Handshakes:
         try:
             peer.go_on_with_tls()
         finally:
-            cost_ns = self._spent_ns() - began_ns
-            self.total_ns += cost_ns
-            self._turns.charge(peer, peer.host, cost_ns)
+            self._turns.charge(peer, peer.host, self._spent_ns() - began_ns)
 
 
 # After a turn of handshakes, in lengths of this turn: they take at most a quarter of a core, about 250 handshakes a

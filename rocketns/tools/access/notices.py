@@ -30,7 +30,8 @@ def notices(policy: Policy) -> list[str]:
         found += _of_principal(principal)
     known = [_Known(one, tuple(joined(one.networks))) for one in policy.principals]
     found += _shared_quotas(known)
-    shadows = list(islice(_shadows(known), SHADOWS_MAX + 1))
+    all_shadows = (text for one in known for other in known if one is not other and (text := _shadow(one, other)))
+    shadows = list(islice(all_shadows, SHADOWS_MAX + 1))
     if len(shadows) > SHADOWS_MAX:
         shadows[SHADOWS_MAX] = f"more principals are shadowed; the first {SHADOWS_MAX} are listed"
     return found + shadows
@@ -121,35 +122,21 @@ def _without_own_right(one: _Known, wide: _Known) -> list[str]:
     return sorted(others - own) if one.is_always(wide) else []
 
 
-def _shadows(known: Sequence[_Known]) -> Iterator[str]:
-    """Principals whose rights, or restrictions, make no difference."""
-    for one in known:
-        for other in known:
-            if one is not other and (text := _shadow(one, other)):
-                yield text
-
-
 def _shadow(one: _Known, other: _Known) -> str:
-    """What ``other`` makes needless of ``one``; "" if nothing."""
+    """What ``other`` makes needless of the rights, or restrictions, of ``one``; "" if nothing."""
     narrow, wide = one.principal, other.principal
     both = sorted(narrow.may & wide.may)
     if not both or not one.is_always(other):
         return ""
-    void = [name for name in RESTRICTIONS if _is_set(narrow, name) and not _is_set(wide, name)]
-    held = [name for name in RESTRICTIONS if _is_set(wide, name) and not _is_equal(narrow, wide, name)]
-    if held:
+    mine, others = (
+        {name: given for name in RESTRICTIONS if (given := _listed(getattr(each, name))) not in (None, False)}
+        for each in (narrow, wide)
+    )
+    if any(mine.get(name) != given for name, given in others.items()):
         return ""
+    void = [name for name in mine if name not in others]
     why = f"principal {wide.name} shadows {narrow.name}: whoever is {narrow.name} is {wide.name} too, and may"
     return f"{why} {', '.join(both)}" + (f" without {narrow.name}'s {', '.join(void)}" if void else "")
-
-
-def _is_set(principal: Principal, name: str) -> bool:
-    return getattr(principal, name) not in (None, False)
-
-
-def _is_equal(narrow: Principal, wide: Principal, name: str) -> bool:
-    mine, others = getattr(narrow, name), getattr(wide, name)
-    return mine.globs == others.globs if isinstance(mine, Globs) and isinstance(others, Globs) else bool(mine == others)
 
 
 def summary(policy: Policy) -> tuple[dict[str, Any], Report]:

@@ -307,5 +307,6 @@ def test_a_broker_that_nobody_may_write_to_is_an_incident_though_all_agree() -> 
     assert title(one, END * S) == "No write permission on b at any name server for 45 s, from 00:16 on"
     assert whom(one) == "3 user topics: no other broker took the messages of 2 of them."
     assert "addWritePerm" in first(one)
+    assert [shown(lane.says) for lane in one.lanes[1:]] == ["without write permission", "as it should be"]
     assert one.level is Level.MINOR
     assert only(listed(unwritable=[row | {"t2": END * S}])).level is Level.SEVERE
