@@ -144,6 +144,12 @@ def own_list(configuration: Mapping[str, str]) -> list[str]:
     return [one for one in configuration.get("namesrvAddr", "").split(";") if one]
 
 
+def sends_less(configuration: Mapping[str, str]) -> bool:
+    """Whether a broker sends less than all of its topics as JSON in one registration."""
+    return any(configuration.get(name, "").strip().lower() == "true"
+               for name in ("compressedRegister", "enableSplitRegistration"))  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerFacts:
     """``addr`` is ``host:port`` as announced, or as given. ``version`` is the ordinal in the headers of its answers.
@@ -151,12 +157,12 @@ class BrokerFacts:
     Name, id and cluster are those of the name servers. Of a broker that no name server shows they are its own
     (``is_announced`` is False), and empty where it does not say.
 
-    ``configuration`` (request 26) and ``runtime`` (28) are None where they were not answered. ``name_servers``: the
-    items of its list, each with the IP addresses that its host has here. ``topics`` has the
-    configuration of each topic that was asked for; None: the broker does not have it. ``groups``: likewise of consumer
-    groups. ``similar``: other groups of the broker by the group that it does not have. ``consumers`` and
-    ``consumption`` by group; None: no consumer is connected. ``topics_bytes``: the size of all its topics as JSON, as
-    in a registration, by the mean of the first thousand; None: not asked. ``topics_count``: their number, if known.
+    ``configuration`` (request 26) is None where it was not answered. ``name_servers``: the items of its list, each with
+    the IP addresses that its host has here. ``topics`` has the configuration of each topic that was asked for; None:
+    the broker does not have it. ``groups``: likewise of consumer groups. ``similar``: other groups of the broker by the
+    group that it does not have. ``consumers`` and ``consumption`` by group; None: no consumer is connected.
+    ``topics_bytes``: the size of all its topics as JSON, as in a registration, by the mean of the first thousand; None:
+    not asked. ``topics_count``: their number, if known.
     ``codes`` has the response code of each request that was not answered with success, by request code.
     """
 
@@ -168,7 +174,6 @@ class BrokerFacts:
     version: int | None = None
     configuration: Mapping[str, str] | None = None
     name_servers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    runtime: Mapping[str, str] | None = None
     clock: Clock | None = None
     topics: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)

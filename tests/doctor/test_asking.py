@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import struct
 from collections import Counter
 from typing import Any
@@ -230,9 +231,25 @@ NO_TIME = "[ 0 days, 0 hours, 0 minutes, 0 seconds ]"
      ("[ 1'024 days, 0 hours, 0 minutes, 0 seconds ]", 88_473_600)],
 )  # fmt: skip
 def test_clock_is_known_to_a_second_and_what_the_answer_took(runtime: str, ran_s: int) -> None:
-    numbers = {"bootTimestamp": "1000000", "runtime": runtime}
+    body = json.dumps({"table": {"bootTimestamp": "1000000", "runtime": runtime}}).encode()
     now_s = 1000 + ran_s
-    assert bodies.clock(numbers, now_s - 0.25, now_s + 0.5) == Clock(-500, 1250)
+    assert bodies.clock(body, now_s - 0.25, now_s + 0.5) == Clock(-500, 1250)
+
+
+def test_table_of_topics_that_cannot_be_read_ends_nothing() -> None:
+    class Broken(FakeBroker):
+        def reply(self, request: RemotingCommand) -> Reply:
+            table = b'{"topicConfigTable":{"Orders":{"perm":}}}'
+            return (0, table) if request.code == 21 else super().reply(request)
+
+    async def scene() -> Report:
+        name_server, hostile = FakeNameServer(), Broken(version=V4_9_7)
+        async with listening(name_server, hostile):
+            name_server.shows(hostile)
+            return await examine(name_server, topics=("Orders",))
+
+    (one,) = asyncio.run(scene()).facts.brokers
+    assert (one.version, one.topics) == (V4_9_7, {})
 
 
 def test_entry_of_a_table_is_found_without_decoding_the_others() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
@@ -47,21 +46,14 @@ def configuration(body: bytes) -> dict[str, str]:
     return {name: text[:TEXT_CHARS_MAX] for name, text in items.items() if name in KEPT}
 
 
-def runtime(body: bytes) -> dict[str, str]:
-    """The numbers of an answer to 28."""
-    return {
-        name[:NAME_CHARS_MAX]: str(value)[:TEXT_CHARS_MAX] for name, value in _object(_loads(body), "table").items()
-    }
-
-
-def clock(numbers: Mapping[str, str], asked_s: float, came_s: float) -> Clock | None:
+def clock(body: bytes, asked_s: float, came_s: float) -> Clock | None:
     """What an answer to 28 says of its broker's clock. None: nothing."""
-    found = _RUNTIME.fullmatch(numbers.get("runtime", "").strip())
-    start = numbers.get("bootTimestamp", "")
+    numbers = _object(_loads(body), "table")
+    found = _RUNTIME.fullmatch(str(numbers.get("runtime"))[:TEXT_CHARS_MAX].strip())
+    start = str(numbers.get("bootTimestamp"))
     if found is None or not _EPOCH_MS.fullmatch(start):
         return None
-    days, *others = (int(re.sub(r"\D", "", part)) for part in found.groups())
-    hours, minutes, seconds = others
+    days, hours, minutes, seconds = (int(re.sub(r"\D", "", part)) for part in found.groups())
     now_ms = int(start) + (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
     return Clock(round(now_ms - came_s * 1000), round(now_ms + 1000 - asked_s * 1000))
 

@@ -96,15 +96,10 @@ class BrokerRequest(IntEnum):
 
 
 # Bytes of an answer that are read. A larger one ends the connection.
+ANSWER_BYTES_MAX = 4 << 20
 BYTES_MAX = {
     BrokerRequest.GET_ALL_TOPIC_CONFIG: FRAME_SIZE_MAX_BYTES,
-    BrokerRequest.GET_BROKER_CONFIG: 1 << 20,
-    BrokerRequest.GET_BROKER_RUNTIME_INFO: 1 << 18,
     BrokerRequest.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: FRAME_SIZE_MAX_BYTES,
-    BrokerRequest.GET_CONSUMER_CONNECTION_LIST: 4 << 20,
-    BrokerRequest.GET_CONSUME_STATS: 4 << 20,
-    BrokerRequest.GET_TOPIC_CONFIG: 1 << 18,
-    BrokerRequest.GET_SUBSCRIPTIONGROUP_CONFIG: 1 << 18,
 }
 
 # Response codes

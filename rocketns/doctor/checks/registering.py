@@ -8,7 +8,7 @@ from typing import Any
 
 from rocketns.addresses import listed, literal, split, with_port
 from rocketns.doctor.checks.showing import addresses_of, mqadmin, weight_of_brokers
-from rocketns.doctor.facts import BrokerFacts, Facts, Kind, NameServerFacts
+from rocketns.doctor.facts import BrokerFacts, Facts, Kind, NameServerFacts, sends_less
 from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.words import N_, _
 from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
@@ -22,7 +22,7 @@ def registration_size(facts: Facts) -> Iterator[Finding]:
     """A finding for each broker that is near the limit, or beyond it, or at no name server for a reason that this may
     be."""
     for broker in facts.brokers:
-        if _is_smaller(broker):
+        if sends_less(broker.configuration or {}):
             continue
         if broker.topics_bytes is None and not broker.is_announced:
             sentence = _("Whether the registration of %(broker)s is too large cannot be told: it does not say how many "
@@ -34,12 +34,7 @@ def registration_size(facts: Facts) -> Iterator[Finding]:
 
 def is_too_large(broker: BrokerFacts) -> bool:
     """Whether a name server of Java's, or of rocketns, does not read its registration."""
-    return (broker.topics_bytes or 0) > FRAME_SIZE_MAX_BYTES and not _is_smaller(broker)
-
-
-def _is_smaller(broker: BrokerFacts) -> bool:
-    """Whether it sends less than all topics as JSON."""
-    return any(broker.is_on(name) for name in ("compressedRegister", "enableSplitRegistration"))
+    return (broker.topics_bytes or 0) > FRAME_SIZE_MAX_BYTES and not sends_less(broker.configuration or {})
 
 
 def _large(facts: Facts, broker: BrokerFacts, size: int) -> Finding:
