@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from interop.harness.wire import frame, json_header
-from rocketns.client.signer import Signer
+from rocketns.client.name_server import Signer
 from rocketns.doctor.asking.gathering import Watch, gather
 from rocketns.doctor.facts import Options
 from rocketns.doctor.progress import Progress

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import Any, TypeVar
 
+from rocketns.client.name_server import Fields
 from rocketns.client.resolving import RESOLVE_WITHIN_S
-from rocketns.client.signer import Fields
 from rocketns.doctor.asking import bodies
 from rocketns.doctor.asking.connecting import Call, Line, Timed, TooLargeError, UnreachedError, reach, resolve
 from rocketns.doctor.asking.requests import (

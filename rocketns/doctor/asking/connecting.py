@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 from rocketns.addresses import Address, literal, split, with_port
 from rocketns.client.connection import NotSentError, OutgoingConnection
+from rocketns.client.name_server import Fields, Signer
 from rocketns.client.reading import AnswerReader
 from rocketns.client.resolving import addresses_of, is_own
-from rocketns.client.signer import Fields, Signer
 from rocketns.doctor.asking.requests import Budget
 from rocketns.doctor.facts import AddressFacts, Outcome, Place
 from rocketns.errors import RocketnsError

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from rocketns.client.name_server import Signer
 from rocketns.client.resolving import every_address
-from rocketns.client.signer import Signer
 from rocketns.client.tls import client_context
 from rocketns.config.tls import TlsConfig
 from rocketns.doctor.asking.brokers import ask_brokers

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from rocketns.client.name_server import UnusableError, decoded, route_fields
-from rocketns.client.signer import Fields
+from rocketns.client.name_server import Fields, UnusableError, decoded, route_fields
 from rocketns.config.properties import of_lines
 from rocketns.doctor.asking.connecting import Call, Line, UnreachedError, reach
 from rocketns.doctor.asking.requests import Budget, topics_to_look_up
