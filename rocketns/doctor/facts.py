@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from rocketns.addresses import literal, split
+from rocketns.doctor.words import N_
 from rocketns.fleet.group_view import GroupView
 from rocketns.protocol.body.route import QueueData, TopicRouteData
 from rocketns.protocol.codes import MASTER_ID, PERM_READ, PERM_WRITE
@@ -39,16 +40,16 @@ class Options:
 class Outcome(StrEnum):
     """What happened at an address."""
 
-    ANSWERED = "answered"
-    REFUSED = "refused"
-    TIMED_OUT = "timed out"  # no connection in time
-    UNREACHABLE = "unreachable"  # the network says so: no route to the host, network unreachable
+    ANSWERED = N_("answered")
+    REFUSED = N_("refused")
+    TIMED_OUT = N_("timed out")  # no connection in time
+    UNREACHABLE = N_("unreachable")  # the network says so: no route to the host, network unreachable
     NO_HOST = "no host"  # of brokers: no machine answers for the address, or a firewall rejects connections to it
     UNRESOLVED = "unresolved"  # the host name has no address
-    SILENT = "silent"  # a connection, and no answer in time
-    CLOSED = "closed"  # the peer ended the connection without an answer
-    SPEAKS_TLS = "speaks TLS"  # it answers with TLS only, and was asked without
-    SPEAKS_PLAIN = "speaks plain"  # it answers without TLS only, and was asked with it
+    SILENT = N_("silent")  # a connection, and no answer in time
+    CLOSED = N_("closed")  # the peer ended the connection without an answer
+    SPEAKS_TLS = N_("speaks TLS")  # it answers with TLS only, and was asked without
+    SPEAKS_PLAIN = N_("speaks plain")  # it answers without TLS only, and was asked with it
     OTHER_PROTOCOL = "other protocol"  # what it sends is no frame of RocketMQ
     NOT_TRIED = "not tried"
 
@@ -56,11 +57,11 @@ class Outcome(StrEnum):
 class Place(StrEnum):
     """Where an IP address is."""
 
-    LOOPBACK = "loopback"
+    LOOPBACK = N_("loopback")
     CONTAINER = "container"  # a network that container engines use by default: Docker's bridges, pod networks
-    LINK_LOCAL = "link-local"
+    LINK_LOCAL = N_("link-local")
     PRIVATE = "private"
-    PUBLIC = "public"
+    PUBLIC = N_("public")
     UNKNOWN = "unknown"  # the host name has no address
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rocketns.addresses import literal
 from rocketns.doctor.asking.requests import BrokerRequest
-from rocketns.doctor.checks.showing import again, listed, outcome_text, place_text, weight_of_brokers
+from rocketns.doctor.checks.showing import again, listed, shown, weight_of_brokers
 from rocketns.doctor.facts import AddressFacts, Facts, Outcome, Place
 from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.words import N_, _
@@ -39,9 +39,9 @@ def announced(facts: Facts) -> Iterator[Announced]:
     for name, broker_id, addr in sorted(seen):
         if addr in facts.addresses:
             yield Announced(name, broker_id, facts.addresses[addr])
-    shown = {addr for _name, _id, addr in seen}
+    known = {addr for _name, _id, addr in seen}
     for addr in facts.options.brokers:
-        if addr not in shown and addr in facts.addresses:
+        if addr not in known and addr in facts.addresses:
             yield Announced(addr, MASTER_ID, facts.addresses[addr], is_only_given=True)
 
 
@@ -220,8 +220,8 @@ def _named(one: Announced) -> str:
 
 def _line(facts: Facts, one: Announced) -> str:
     words: Mapping[str, object] = {
-        "broker": one.name, "id": one.broker_id, "addr": one.addr, "outcome": outcome_text(one.address.outcome),
-        "error": one.address.error, "ips": ", ".join(one.address.ips), "place": place_text(one.address.place),
+        "broker": one.name, "id": one.broker_id, "addr": one.addr, "outcome": shown(one.address.outcome),
+        "error": one.address.error, "ips": ", ".join(one.address.ips), "place": shown(one.address.place),
         "other": _other_name(facts, one),
     }  # fmt: skip
     if one.is_only_given:

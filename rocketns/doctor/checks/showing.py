@@ -64,37 +64,20 @@ def members(group: GroupView) -> str:
     return " ".join(f"{broker_id}={addr}" for broker_id, addr in group.addrs)
 
 
-OUTCOMES = {
-    Outcome.ANSWERED: N_("answered"),
-    Outcome.REFUSED: N_("refused"),
-    Outcome.TIMED_OUT: N_("timed out"),
-    Outcome.UNREACHABLE: N_("unreachable"),
+# What is not shown by its own name.
+SHOWN_AS: dict[Outcome | Place, str] = {
     Outcome.NO_HOST: N_("no machine answers"),
     Outcome.UNRESOLVED: N_("no address"),
-    Outcome.SILENT: N_("silent"),
-    Outcome.CLOSED: N_("closed"),
-    Outcome.SPEAKS_TLS: N_("speaks TLS"),
-    Outcome.SPEAKS_PLAIN: N_("speaks plain"),
     Outcome.OTHER_PROTOCOL: N_("another protocol"),
-}
-PLACES = {
-    Place.LOOPBACK: N_("loopback"),
     Place.CONTAINER: N_("container network"),
-    Place.LINK_LOCAL: N_("link-local"),
     Place.PRIVATE: N_("private network"),
-    Place.PUBLIC: N_("public"),
     Place.UNKNOWN: N_("unknown place"),
 }
 
 
-def outcome_text(outcome: Outcome) -> str:
+def shown(one: Outcome | Place) -> str:
     """For evidence."""
-    return _(OUTCOMES.get(outcome, outcome))
-
-
-def place_text(place: Place) -> str:
-    """For evidence."""
-    return _(PLACES.get(place, place))
+    return _(SHOWN_AS.get(one, one))
 
 
 def weight_of_brokers(facts: Facts, ill: Set[str]) -> Weight:
