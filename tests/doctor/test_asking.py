@@ -14,7 +14,7 @@ import pytest
 from interop.harness.wire import frame, json_header
 from rocketns.doctor.asking import bodies
 from rocketns.doctor.asking import brokers as asking
-from rocketns.doctor.asking.requests import BROKER_WITHIN_S, BROKERS_MAX
+from rocketns.doctor.asking.brokers import BROKER_WITHIN_S, BROKERS_MAX
 from rocketns.doctor.facts import Clock, Outcome
 from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.report import Report

@@ -14,20 +14,7 @@ from rocketns.client.name_server import Fields
 from rocketns.client.resolving import RESOLVE_WITHIN_S
 from rocketns.doctor.asking import bodies
 from rocketns.doctor.asking.connecting import Call, Line, Timed, TooLargeError, UnreachedError, reach, resolve
-from rocketns.doctor.asking.requests import (
-    ANSWER_BYTES_MAX,
-    AT_ONCE,
-    BROKER_WITHIN_S,
-    BROKERS_MAX,
-    BYTES_MAX,
-    CONSUMER_NOT_ONLINE,
-    LOOK_AGAIN_AFTER_S,
-    RETRY_PREFIX,
-    SUBSCRIPTION_GROUP_NOT_EXIST,
-    TABLES_AT_ONCE,
-    BrokerRequest,
-    broker_budget,
-)
+from rocketns.doctor.asking.requests import LOOK_AGAIN_AFTER_S, RETRY_PREFIX, BrokerRequest, broker_budget
 from rocketns.doctor.facts import (
     AddressFacts,
     BrokerFacts,
@@ -46,6 +33,21 @@ from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
 from rocketns.protocol.codes import MASTER_ID, ResponseCode
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.names import utf8_bytes
+
+BROKERS_MAX = 32
+AT_ONCE = 8
+TABLES_AT_ONCE = 2  # answers of up to 16 MiB
+BROKER_WITHIN_S = 30.0  # for all questions to one broker
+# Bytes of an answer that are read. A larger one ends the connection.
+ANSWER_BYTES_MAX = 4 << 20
+BYTES_MAX = {
+    BrokerRequest.GET_ALL_TOPIC_CONFIG: FRAME_SIZE_MAX_BYTES,
+    BrokerRequest.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: FRAME_SIZE_MAX_BYTES,
+}
+
+# Response codes
+SUBSCRIPTION_GROUP_NOT_EXIST = 26
+CONSUMER_NOT_ONLINE = 206
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any, TypeVar
 
 from rocketns.client.name_server import Fields, UnusableError, decoded, route_fields
 from rocketns.config.properties import of_lines
@@ -23,6 +23,9 @@ from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, RequestCode, R
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.json import fastjson
 
+FIRST = RequestCode.GET_BROKER_CLUSTER_INFO
+Value = TypeVar("Value")
+
 
 class Tables:
     """``found`` are fields of NameServerFacts; ``error`` says what could not be read."""
@@ -39,11 +42,11 @@ class Tables:
     def brokers(self, answer: RemotingCommand) -> None:
         """The groups, of the answer to the first question."""
         self.found["version"] = answer.version
-        if self._succeeded(RequestCode.GET_BROKER_CLUSTER_INFO, answer):
-            try:
-                self.found["groups"], self.found["clusters"] = decoded(answer.body or b"", _cluster_info)
-            except UnusableError as error:
-                self._errors.append(str(error))
+        try:
+            if (both := self._kept(FIRST, answer, _cluster_info)) is not None:
+                self.found["groups"], self.found["clusters"] = both
+        except UnusableError as error:
+            self._errors.append(str(error))
         # A broker does not know the request.
         self.found["kind"] = Kind.OTHER if answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED else Kind.UNKNOWN
 
@@ -51,30 +54,27 @@ class Tables:
         """The routes, and the rest. Names of topics are last: a list above the limit of a frame ends the connection."""
         if self.found["kind"] is Kind.OTHER:
             return
-        for topic in topics:
-            await self._try(self._route(topic))
-        await self._try(self._configuration())
-        await self._try(self._order())
-        await self._try(self._kind())
-        await self._try(self._topics())
+        for reading in self._readings(topics):
+            try:
+                await reading
+            except (UnusableError, UnreachedError) as error:
+                self._errors.append(str(error))
+
+    def _readings(self, topics: Sequence[str]) -> Iterator[Coroutine[Any, Any, None]]:
+        yield from map(self._route, topics)
+        yield self._table("configuration", RequestCode.GET_NAMESRV_CONFIG, {}, _properties)
+        order: Fields = {"namespace": NAMESPACE_ORDER_TOPIC_CONFIG}
+        yield self._table("order", RequestCode.GET_KVLIST_BY_NAMESPACE, order, decode_kv_table)
+        yield self._kind()
+        yield self._table("topics", RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {}, _topics)
 
     async def _route(self, topic: str) -> None:
         code = RequestCode.GET_ROUTEINFO_BY_TOPIC
         answer = await self._asked(code, route_fields(topic))
         if answer.code == ResponseCode.TOPIC_NOT_EXIST:
             self.found["routes"][topic] = None
-        elif self._succeeded(code, answer):
-            self.found["routes"][topic] = decoded(answer.body or b"", decode_topic_route_data)
-
-    async def _configuration(self) -> None:
-        answer = await self._ask(RequestCode.GET_NAMESRV_CONFIG, {})
-        if answer is not None:
-            self.found["configuration"] = of_lines((answer.body or b"").decode("utf-8", "replace"))
-
-    async def _order(self) -> None:
-        answer = await self._ask(RequestCode.GET_KVLIST_BY_NAMESPACE, {"namespace": NAMESPACE_ORDER_TOPIC_CONFIG})
-        if answer is not None:
-            self.found["order"] = decoded(answer.body or b"", decode_kv_table)
+        elif (route := self._kept(code, answer, decode_topic_route_data)) is not None:
+            self.found["routes"][topic] = route
 
     async def _kind(self) -> None:
         """Only rocketns knows the request. Its properties are those of Java's name server."""
@@ -84,28 +84,27 @@ class Tables:
         elif "kvConfigPath" in self.found.get("configuration", {}):
             self.found["kind"] = Kind.JAVA
 
-    async def _topics(self) -> None:
-        answer = await self._ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {})
-        if answer is not None:
-            self.found["topics"] = frozenset(decoded(answer.body or b"", decode_topic_list))
-
-    async def _ask(self, code: RequestCode, fields: Fields) -> RemotingCommand | None:
-        answer = await self._asked(code, fields)
-        return answer if self._succeeded(code, answer) else None
+    async def _table(self, name: str, code: RequestCode, fields: Fields, decode: Callable[[bytes], object]) -> None:
+        if (value := self._kept(code, await self._asked(code, fields), decode)) is not None:
+            self.found[name] = value
 
     async def _asked(self, code: RequestCode, fields: Fields) -> RemotingCommand:
         return (await self._call.ask(code, fields, FRAME_SIZE_MAX_BYTES)).answer
 
-    async def _try(self, reading: Coroutine[Any, Any, None]) -> None:
-        try:
-            await reading
-        except (UnusableError, UnreachedError) as error:
-            self._errors.append(str(error))
+    def _kept(self, code: RequestCode, answer: RemotingCommand, decode: Callable[[bytes], Value]) -> Value | None:
+        """What an answer says; None, and its code is kept, where it is no success. UnusableError."""
+        if answer.code == ResponseCode.SUCCESS:
+            return decoded(answer.body or b"", decode)
+        self.found["codes"][code] = answer.code
+        return None
 
-    def _succeeded(self, code: RequestCode, answer: RemotingCommand) -> bool:
-        if answer.code != ResponseCode.SUCCESS:
-            self.found["codes"][code] = answer.code
-        return answer.code == ResponseCode.SUCCESS
+
+def _properties(body: bytes) -> dict[str, str]:
+    return of_lines(body.decode("utf-8", "replace"))
+
+
+def _topics(body: bytes) -> frozenset[str]:
+    return frozenset(decode_topic_list(body))
 
 
 def _cluster_info(body: bytes) -> tuple[dict[str, GroupView], dict[str, frozenset[str]]]:
@@ -118,9 +117,6 @@ def _clusters_of(value: Any) -> dict[str, frozenset[str]]:
     if not isinstance(table, dict) or not all(isinstance(names, list) for names in table.values()):
         raise BodyDecodeError("clusterAddrTable is no table of lists")
     return {str(cluster): frozenset(str(name) for name in names) for cluster, names in table.items()}
-
-
-FIRST = RequestCode.GET_BROKER_CLUSTER_INFO
 
 
 async def read_name_server(addr: str, line: Line, budget: Budget, options: Options) -> NameServerFacts:

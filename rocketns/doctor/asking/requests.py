@@ -8,7 +8,6 @@ from enum import IntEnum
 
 from rocketns.doctor.facts import Options, Requests
 from rocketns.errors import RocketnsError
-from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC
 
@@ -73,11 +72,7 @@ def _name(kind: int | str) -> str:
     return getattr(kind, "name", str(kind))
 
 
-BROKERS_MAX = 32
 CONNECTS_MAX = 2  # to one address: the second one finds out whether it speaks TLS where the first one did not, or does
-AT_ONCE = 8
-TABLES_AT_ONCE = 2  # answers of up to 16 MiB
-BROKER_WITHIN_S = 30.0  # for all questions to one broker
 # An offset is told to the broker each five seconds (persistConsumerOffsetInterval of a client).
 LOOK_AGAIN_AFTER_S = 6.0
 
@@ -93,18 +88,6 @@ class BrokerRequest(IntEnum):
     GET_CONSUME_STATS = 208
     GET_TOPIC_CONFIG = 351
     GET_SUBSCRIPTIONGROUP_CONFIG = 352
-
-
-# Bytes of an answer that are read. A larger one ends the connection.
-ANSWER_BYTES_MAX = 4 << 20
-BYTES_MAX = {
-    BrokerRequest.GET_ALL_TOPIC_CONFIG: FRAME_SIZE_MAX_BYTES,
-    BrokerRequest.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: FRAME_SIZE_MAX_BYTES,
-}
-
-# Response codes
-SUBSCRIPTION_GROUP_NOT_EXIST = 26
-CONSUMER_NOT_ONLINE = 206
 
 
 def broker_budget(options: Options) -> Budget:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from shlex import quote
 from typing import NamedTuple
 
@@ -64,8 +63,7 @@ LINES_MAX = 8
 NAMES_MAX = 3  # in a sentence, with their addresses
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """What is wrong with an address. ``names_cause``: it says more than that a connection fails."""
 
     sentence: str
@@ -74,83 +72,62 @@ class Fault:
     names_cause: bool = False
 
 
-LOOPBACK = Fault(
-    N_("%(brokers)s announced a loopback address: each client connects to its own machine instead."),
-    N_("# brokerIP1 is an address of the broker's machine that clients reach"), names_cause=True,
-)  # fmt: skip
-CONTAINER = Fault(
-    N_("%(brokers)s announced an address of a container network, which others cannot reach."),
-    N_("# brokerIP1 is the address of the container's host, and listenPort is published there under the same number"),
-    names_cause=True,
-)  # fmt: skip
-LINK_LOCAL = Fault(
-    N_("%(brokers)s announced a link-local address: the machine had no address when the broker started."),
-    N_("# brokerIP1 is an address of the broker's machine that clients reach"), names_cause=True,
-)  # fmt: skip
-UNRESOLVED = Fault(
-    N_("The host name that %(brokers)s announced has no address here."),
-    N_("# brokerIP1 is an address, or a name that every client resolves"), names_cause=True,
-)  # fmt: skip
-REFUSED = Fault(
-    N_("%(brokers)s cannot be reached: the announced address refuses connections."),
-    N_("# if the broker runs: brokerIP1 and listenPort are the address at which clients reach it"),
-)  # fmt: skip
-UNREACHABLE = Fault(
-    N_("%(brokers)s cannot be reached: there is no route to the announced address from here."),
-    N_("# if the broker runs: brokerIP1 is an address of the broker's machine that clients reach"),
-)  # fmt: skip
-NO_HOST = Fault(
-    N_("%(brokers)s cannot be reached: no machine answers for the announced address."),
-    N_("# if the broker runs: brokerIP1 is an address of its machine that clients reach; its firewall lets clients in"),
-)  # fmt: skip
-TIMED_OUT = Fault(
-    N_("%(brokers)s cannot be reached: the announced address does not answer."),
-    N_("# if the broker runs: brokerIP1 is an address of its machine that clients reach, and no firewall drops them"),
-)  # fmt: skip
-UNSURE = Fault(
-    N_("%(brokers)s cannot be reached from here. That says nothing of clients in another network."),
-    N_("# run this where a client runs: it says there whether this is the fault"), state=State.UNKNOWN,
-)  # fmt: skip
-SILENT = Fault(
-    N_("%(brokers)s takes connections, and does not answer requests."),
-    N_("# its process may hang: jstack PID, or its log"),
-)  # fmt: skip
-CLOSED = Fault(
-    N_("%(brokers)s ends each connection without an answer."),
-    N_("# see the broker's log; a proxy or firewall in front of it may end connections, too"),
-)  # fmt: skip
-ANOTHER_PROTOCOL = Fault(
-    N_("At the address that %(brokers)s announced, something else than a broker answers."),
-    N_("# brokerIP1 and listenPort are those of the broker, not of a proxy's gRPC port or another program"),
-    names_cause=True,
-)  # fmt: skip
-ANOTHER_BROKER = Fault(
-    N_("At the address that %(brokers)s announced, another broker answers."),
-    N_("# each broker has an address of its own: look for two brokers with one brokerIP1 and listenPort, forwarded "
-       "ports, and host names that resolve differently"), names_cause=True,
-)  # fmt: skip
-
-NO_BROKER = Fault(
-    N_("At the address of %(brokers)s a name server or a proxy answers, and no broker."),
-    N_("# brokerIP1 and listenPort are those of the broker; a broker's port is 10911 as a rule, a name server's 9876"),
-    names_cause=True,
-)  # fmt: skip
-GIVEN = Fault(
-    N_("No broker answers at %(brokers)s, which was given with --broker."),
-    N_("# the address is that of the broker's listenPort, which is 10911 as a rule"),
-)
-MAY_BE_DOWN = (REFUSED, UNREACHABLE, NO_HOST, TIMED_OUT)
+REACHED_BY = N_("# brokerIP1 is an address of the broker's machine that clients reach")
+LOOPBACK = Fault(N_("%(brokers)s announced a loopback address: each client connects to its own machine instead."),
+                 REACHED_BY, names_cause=True)  # fmt: skip
+CONTAINER = Fault(N_("%(brokers)s announced an address of a container network, which others cannot reach."), N_(
+    "# brokerIP1 is the address of the container's host, and listenPort is published there under the same number"
+), names_cause=True)  # fmt: skip
+LINK_LOCAL = Fault(N_("%(brokers)s announced a link-local address: the machine had no address when the broker "
+                      "started."), REACHED_BY, names_cause=True)  # fmt: skip
+ANOTHER_BROKER = Fault(N_("At the address that %(brokers)s announced, another broker answers."), N_(
+    "# each broker has an address of its own: look for two brokers with one brokerIP1 and listenPort, forwarded ports, "
+    "and host names that resolve differently"
+), names_cause=True)  # fmt: skip
+NO_BROKER = Fault(N_("At the address of %(brokers)s a name server or a proxy answers, and no broker."), N_(
+    "# brokerIP1 and listenPort are those of the broker; a broker's port is 10911 as a rule, a name server's 9876"
+), names_cause=True)  # fmt: skip
+UNSURE = Fault(N_("%(brokers)s cannot be reached from here. That says nothing of clients in another network."),
+               N_("# run this where a client runs: it says there whether this is the fault"),
+               State.UNKNOWN)  # fmt: skip
+GIVEN = Fault(N_("No broker answers at %(brokers)s, which was given with --broker."),
+              N_("# the address is that of the broker's listenPort, which is 10911 as a rule"))  # fmt: skip
+# Something takes connections there, so that its place is not the fault.
+IN_USE = {
+    Outcome.SILENT: Fault(N_("%(brokers)s takes connections, and does not answer requests."),
+                          N_("# its process may hang: jstack PID, or its log")),
+    Outcome.CLOSED: Fault(N_("%(brokers)s ends each connection without an answer."),
+                          N_("# see the broker's log; a proxy or firewall in front of it may end connections, too")),
+}  # fmt: skip
+MAY_BE_DOWN = {
+    Outcome.REFUSED: Fault(
+        N_("%(brokers)s cannot be reached: the announced address refuses connections."),
+        N_("# if the broker runs: brokerIP1 and listenPort are the address at which clients reach it")),
+    Outcome.UNREACHABLE: Fault(
+        N_("%(brokers)s cannot be reached: there is no route to the announced address from here."),
+        N_("# if the broker runs: brokerIP1 is an address of the broker's machine that clients reach")),
+    Outcome.NO_HOST: Fault(
+        N_("%(brokers)s cannot be reached: no machine answers for the announced address."),
+        N_("# if the broker runs: brokerIP1 is an address of its machine that clients reach; its firewall lets "
+           "clients in")),
+    Outcome.TIMED_OUT: Fault(
+        N_("%(brokers)s cannot be reached: the announced address does not answer."),
+        N_("# if the broker runs: brokerIP1 is an address of its machine that clients reach, and no firewall drops "
+           "them")),
+}  # fmt: skip
+# The check of TLS says more of those that have no row.
+BY_OUTCOME = {**IN_USE, **MAY_BE_DOWN,
+    Outcome.UNRESOLVED: Fault(
+        N_("The host name that %(brokers)s announced has no address here."),
+        N_("# brokerIP1 is an address, or a name that every client resolves"), names_cause=True),
+    Outcome.OTHER_PROTOCOL: Fault(
+        N_("At the address that %(brokers)s announced, something else than a broker answers."),
+        N_("# brokerIP1 and listenPort are those of the broker, not of a proxy's gRPC port or another program"),
+        names_cause=True),
+}  # fmt: skip
+BY_PLACE = {Place.CONTAINER: CONTAINER, Place.LINK_LOCAL: LINK_LOCAL}
 VIEWS = N_("# the name server has views: this says by which rule clients at an address get what; mend that rule")
 START = N_("# if the broker is down, start it again; name servers forget it 2 minutes after its last registration")
-
-_OF_PLACE = {Place.CONTAINER: CONTAINER, Place.LINK_LOCAL: LINK_LOCAL}
-_NO_CONNECTION = {Outcome.REFUSED, Outcome.NO_HOST, Outcome.TIMED_OUT, Outcome.UNREACHABLE}
-_OF_TLS = (Outcome.SPEAKS_TLS, Outcome.SPEAKS_PLAIN)  # the check of TLS says more
-_BY_OUTCOME = {
-    Outcome.REFUSED: REFUSED, Outcome.NO_HOST: NO_HOST, Outcome.UNRESOLVED: UNRESOLVED, Outcome.SILENT: SILENT,
-    Outcome.CLOSED: CLOSED, Outcome.OTHER_PROTOCOL: ANOTHER_PROTOCOL, Outcome.TIMED_OUT: TIMED_OUT,
-    Outcome.UNREACHABLE: UNREACHABLE,
-}  # fmt: skip
 
 
 def address(facts: Facts) -> Iterator[Finding]:
@@ -166,24 +143,24 @@ def address(facts: Facts) -> Iterator[Finding]:
 
 
 def _fault(facts: Facts, one: Announced, one_machine: bool) -> Fault | None:
-    found = one.address
-    if found.outcome is Outcome.ANSWERED and _is_no_broker(facts, one):
+    outcome, place = one.address.outcome, one.address.place
+    if outcome is Outcome.ANSWERED and _is_no_broker(facts, one):
         return NO_BROKER
     if one.is_only_given:
-        return None if found.outcome in (Outcome.ANSWERED, *_OF_TLS) else GIVEN
-    if found.outcome is Outcome.ANSWERED:
-        if found.place is Place.LOOPBACK and not (one_machine or facts.options.from_client):
+        return None if outcome in (Outcome.ANSWERED, Outcome.SPEAKS_TLS, Outcome.SPEAKS_PLAIN) else GIVEN
+    if outcome is Outcome.ANSWERED:
+        if place is Place.LOOPBACK and not (one_machine or facts.options.from_client):
             return LOOPBACK
         return ANOTHER_BROKER if _other_name(facts, one) else None
-    if found.outcome in (Outcome.SILENT, Outcome.CLOSED, Outcome.NOT_TRIED):  # something takes connections there
-        return _BY_OUTCOME.get(found.outcome)
-    if found.place is Place.LOOPBACK and not (one_machine and found.outcome is Outcome.OTHER_PROTOCOL):
+    if outcome in IN_USE or outcome is Outcome.NOT_TRIED:
+        return IN_USE.get(outcome)
+    if place is Place.LOOPBACK and not (one_machine and outcome is Outcome.OTHER_PROTOCOL):
         return LOOPBACK
-    if found.place in _OF_PLACE and found.outcome in _NO_CONNECTION:
-        return _OF_PLACE[found.place]
-    if found.outcome in (Outcome.TIMED_OUT, Outcome.UNREACHABLE) and not facts.options.from_client:
+    if place in BY_PLACE and outcome in MAY_BE_DOWN:
+        return BY_PLACE[place]
+    if outcome in (Outcome.TIMED_OUT, Outcome.UNREACHABLE) and not facts.options.from_client:
         return UNSURE
-    return _BY_OUTCOME.get(found.outcome)
+    return BY_OUTCOME.get(outcome)
 
 
 def _is_no_broker(facts: Facts, one: Announced) -> bool:
@@ -219,37 +196,37 @@ def _named(one: Announced) -> str:
 
 
 def _line(facts: Facts, one: Announced) -> str:
+    found = one.address
     words: Mapping[str, object] = {
-        "broker": one.name, "id": one.broker_id, "addr": one.addr, "outcome": shown(one.address.outcome),
-        "error": one.address.error, "ips": ", ".join(one.address.ips), "place": shown(one.address.place),
+        "broker": one.name, "id": one.broker_id, "addr": one.addr, "outcome": shown(found.outcome),
+        "error": found.error, "ips": ", ".join(found.ips), "place": shown(found.place),
         "other": _other_name(facts, one),
     }  # fmt: skip
     if one.is_only_given:
-        return _("%(addr)s (%(place)s): %(outcome)s, %(error)s") % words
-    if words["other"]:
-        return _("%(broker)s (id %(id)d) announced %(addr)s, where a broker says that it is %(other)s") % words
-    if one.address.ips and one.address.ips[0] not in one.addr:
-        return _("%(broker)s (id %(id)d) announced %(addr)s, which is %(ips)s here (%(place)s): %(outcome)s") % words
-    if one.address.error:
-        return _("%(broker)s (id %(id)d) announced %(addr)s (%(place)s): %(outcome)s, %(error)s") % words
-    return _("%(broker)s (id %(id)d) announced %(addr)s (%(place)s): %(outcome)s") % words
+        text = _("%(addr)s (%(place)s): %(outcome)s, %(error)s")
+    elif words["other"]:
+        text = _("%(broker)s (id %(id)d) announced %(addr)s, where a broker says that it is %(other)s")
+    elif found.ips and found.ips[0] not in one.addr:
+        text = _("%(broker)s (id %(id)d) announced %(addr)s, which is %(ips)s here (%(place)s): %(outcome)s")
+    elif found.error:
+        text = _("%(broker)s (id %(id)d) announced %(addr)s (%(place)s): %(outcome)s, %(error)s")
+    else:
+        text = _("%(broker)s (id %(id)d) announced %(addr)s (%(place)s): %(outcome)s")
+    return text % words
 
 
 def _commands(facts: Facts, fault: Fault, brokers: Sequence[Announced]) -> tuple[str, ...]:
     if fault is UNSURE:
         return (_(fault.command), again(facts, "--from-client"))
-    if fault in (SILENT, CLOSED, GIVEN) or all(one.is_only_given for one in brokers):
+    if fault in (*IN_USE.values(), GIVEN) or all(one.is_only_given for one in brokers):
         return (_(fault.command),)
+    down = (_(START),) if fault in MAY_BE_DOWN.values() else ()
     if viewed := _views_of(facts):
-        return (_(START), *viewed) if fault in MAY_BE_DOWN else viewed
-    if fault in MAY_BE_DOWN:  # it answered when it registered, so its configuration is the last thing to change
-        return (_(START), _(fault.command))
-    names = listed({one.name for one in brokers})
-    return (
-        _("# in broker.conf of %(brokers)s, then restart it:") % {"brokers": names},
-        f"brokerIP1={_('ADDRESS')}",
-        _(fault.command),
-    )
+        return *down, *viewed
+    if down:  # it answered when it registered, so its configuration is the last thing to change
+        return *down, _(fault.command)
+    where = _("# in broker.conf of %(brokers)s, then restart it:") % {"brokers": listed({one.name for one in brokers})}
+    return where, f"brokerIP1={_('ADDRESS')}", _(fault.command)
 
 
 def _views_of(facts: Facts) -> tuple[str, ...]:

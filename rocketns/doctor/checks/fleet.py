@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
 
 from rocketns.doctor.checks.showing import (
     addresses_of,
@@ -22,44 +21,25 @@ from rocketns.doctor.words import _
 from rocketns.fleet.group_view import GroupView
 from rocketns.protocol.codes import MASTER_ID
 
-
-class Sighting(NamedTuple):
-    """Where and when a member was seen; seconds since the first look."""
-
-    at: str
-    after_s: float
-
-    def text(self) -> str:
-        """For evidence."""
-        if not self.after_s:
-            return self.at
-        return _("%(addr)s after %(s)g s") % {"addr": self.at, "s": self.after_s}
-
-
-class Member(NamedTuple):
-    """A place in a group."""
-
-    broker: str
-    broker_id: int
-
-
-Seen = Mapping[Member, Mapping[str, Sighting]]
+# By broker name and id, the addresses that were seen there, each with where and when it was first, for evidence.
+Seen = Mapping[tuple[str, int], Mapping[str, str]]
 
 
 def seen(facts: Facts) -> Seen:
-    """By place, the addresses that were seen there, each with its first sighting."""
-    found: defaultdict[Member, dict[str, Sighting]] = defaultdict(dict)
-    for sighting, groups in _all_looks(facts):
+    """What all looks showed."""
+    found: defaultdict[tuple[str, int], dict[str, str]] = defaultdict(dict)
+    for at, groups in _all_looks(facts):
         for name, group in groups.items():
             for broker_id, addr in group.addrs:
-                found[Member(name, broker_id)].setdefault(addr, sighting)
+                found[name, broker_id].setdefault(addr, at)
     return found
 
 
-def _all_looks(facts: Facts) -> Iterator[tuple[Sighting, Mapping[str, GroupView]]]:
+def _all_looks(facts: Facts) -> Iterator[tuple[str, Mapping[str, GroupView]]]:
     for one in facts.readable:
-        yield Sighting(one.addr, 0), one.groups or {}
-        yield from ((Sighting(one.addr, look.at_s), look.groups) for look in one.looks)
+        yield one.addr, one.groups or {}
+        for look in one.looks:
+            yield _("%(addr)s after %(s)g s") % {"addr": one.addr, "s": look.at_s}, look.groups
 
 
 NO_BROKER = "no-broker"
@@ -135,18 +115,19 @@ TWO_MASTERS, NO_MASTER, MOVES = "two-masters", "slave-without-master", "broker-i
 
 def two_masters(facts: Facts) -> Iterator[Finding]:
     """A finding for each group that was seen with different masters."""
-    for member, addrs in seen(facts).items():
-        if member.broker_id == MASTER_ID and len(addrs) > 1:
+    for (broker, broker_id), addrs in seen(facts).items():
+        if broker_id == MASTER_ID and len(addrs) > 1:
             sentence = _("The broker %(broker)s has several masters, %(addrs)s: each replaces the other in the routes, "
                          "and messages of one are not found at the other.") % {
-                "broker": member.broker, "addrs": listed(addrs)}  # fmt: skip
+                "broker": broker, "addrs": listed(addrs)}  # fmt: skip
             commands = (
                 _("# in broker.conf of all but one of them: another name, or a slave's role; then restart them:"),
-                setting("brokerName", f"{member.broker}-2"),
-                *(() if _elects(facts, member.broker) else (_("# or: brokerId=1 and brokerRole=SLAVE"),)),
+                setting("brokerName", f"{broker}-2"),
+                *(() if _elects(facts, broker) else (_("# or: brokerId=1 and brokerRole=SLAVE"),)),
             )
-            yield Finding(TWO_MASTERS, State.ILL, sentence, _sightings(member, addrs), commands,
-                          weight_of_brokers(facts, {member.broker}))  # fmt: skip
+            evidence = _sightings((broker, broker_id, *one) for one in addrs.items())
+            weight = weight_of_brokers(facts, {broker})
+            yield Finding(TWO_MASTERS, State.ILL, sentence, evidence, commands, weight)
 
 
 def no_master(facts: Facts) -> Iterator[Finding]:
@@ -183,42 +164,35 @@ def _elects(facts: Facts, name: str) -> bool:
 
 def moves(facts: Facts) -> Iterator[Finding]:
     """Slaves whose address changes, and addresses that are in several places."""
-    for member, addrs in seen(facts).items():
-        if member.broker_id != MASTER_ID and len(addrs) > 1:
+    places: defaultdict[str, list[Sighting]] = defaultdict(list)
+    for (broker, broker_id), addrs in seen(facts).items():
+        sightings = [(broker, broker_id, addr, at) for addr, at in addrs.items()]
+        for one in sightings:
+            places[one[2]].append(one)
+        if broker_id != MASTER_ID and len(addrs) > 1:
             sentence = _("The id %(id)d of the broker %(broker)s is taken by several slaves, %(addrs)s: each replaces "
-                         "the other.") % {
-                "id": member.broker_id, "broker": member.broker, "addrs": listed(addrs)}  # fmt: skip
-            command = _("# in broker.conf of each slave of %(broker)s: a brokerId of its own") % {
-                "broker": member.broker
-            }
-            yield Finding(MOVES, State.ILL, sentence, _sightings(member, addrs), (command,),
-                          weight_of_brokers(facts, {member.broker}))  # fmt: skip
-    places: defaultdict[str, dict[Member, Sighting]] = defaultdict(dict)
-    for member, addrs in seen(facts).items():
-        for addr, sighting in addrs.items():
-            places[addr][member] = sighting
-    yield from (_moving(facts, addr, found) for addr, found in places.items() if len(found) > 1)
+                         "the other.") % {"id": broker_id, "broker": broker, "addrs": listed(addrs)}  # fmt: skip
+            command = _("# in broker.conf of each slave of %(broker)s: a brokerId of its own") % {"broker": broker}
+            yield Finding(MOVES, State.ILL, sentence, _sightings(sightings), (command,),
+                          weight_of_brokers(facts, {broker}))  # fmt: skip
+    for addr, found in places.items():
+        if len(found) > 1:
+            texts = [f"{broker}/{broker_id}" for broker, broker_id, *_rest in found]
+            sentence = _("The address %(addr)s is registered in several places, %(places)s: the broker was given "
+                         "another name or id, or two brokers announce one address.") % {
+                "addr": addr, "places": listed(texts)}  # fmt: skip
+            command = _("# in broker.conf of each broker: a brokerIP1 and listenPort that no other one has. A former "
+                        "name stays while its address registers under another: start the broker under it once more "
+                        "and stop it, which unregisters it, or restart the name servers, one at a time")  # fmt: skip
+            yield Finding(MOVES, State.ILL, sentence, _sightings(found), (command,),
+                          weight_of_brokers(facts, {one[0] for one in found}))  # fmt: skip
 
 
-def _moving(facts: Facts, addr: str, found: Mapping[Member, Sighting]) -> Finding:
-    names = {member.broker for member in found}
-    texts = [f"{member.broker}/{member.broker_id}" for member in found]
-    sentence = _("The address %(addr)s is registered in several places, %(places)s: the broker was given another name "
-                 "or id, or two brokers announce one address.") % {"addr": addr, "places": listed(texts)}  # fmt: skip
-    evidence = tuple(
-        _("broker %(broker)s, id %(id)d, at %(addr)s: seen at %(at)s")
-        % {"broker": member.broker, "id": member.broker_id, "addr": addr, "at": sighting.text()}
-        for member, sighting in found.items()
-    )
-    command = _("# in broker.conf of each broker: a brokerIP1 and listenPort that no other one has. A former name "
-                "stays while its address registers under another: start the broker under it once more and stop it, "
-                "which unregisters it, or restart the name servers, one at a time")  # fmt: skip
-    return Finding(MOVES, State.ILL, sentence, evidence, (command,), weight_of_brokers(facts, names))
+Sighting = tuple[str, int, str, str]  # broker name, its id, the address, where and when
 
 
-def _sightings(member: Member, found: Mapping[str, Sighting]) -> tuple[str, ...]:
+def _sightings(found: Iterable[Sighting]) -> tuple[str, ...]:
     return tuple(
         _("broker %(broker)s, id %(id)d, at %(addr)s: seen at %(at)s")
-        % {"broker": member.broker, "id": member.broker_id, "addr": addr, "at": sighting.text()}
-        for addr, sighting in found.items()
-    )
+        % {"broker": broker, "id": broker_id, "addr": addr, "at": at} for broker, broker_id, addr, at in found
+    )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocketns.doctor.checks.fleet import Member, seen
+from rocketns.doctor.checks.fleet import seen
 from rocketns.doctor.checks.showing import addresses_of, listed, mqadmin, weight_of_brokers
 from rocketns.doctor.facts import BrokerFacts, Facts, NameServerFacts
 from rocketns.doctor.finding import Finding, State, Weight
@@ -32,7 +32,7 @@ def stale(facts: Facts) -> Iterator[Finding]:
         )
         is_only = set(facts.queues(topic)) == {broker.name}
         commands = [mqadmin(facts, "updateTopic", "-b", broker.addr, "-t", topic)]
-        if is_only and len(seen(facts)[Member(broker.name, broker.broker_id)]) == 1:
+        if is_only and len(seen(facts)[broker.name, broker.broker_id]) == 1:
             commands += [_("# or, if it was deleted on purpose, also at the name servers:"),
                          mqadmin(facts, "deleteTopic", "-c", broker.cluster, "-t", topic)]  # fmt: skip
         else:
