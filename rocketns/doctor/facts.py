@@ -16,7 +16,7 @@ from rocketns.protocol.codes import MASTER_ID, PERM_READ, PERM_WRITE
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class DoctorOptions:
     """Addresses are ``host:port``. ``client_version`` is an ordinal of MQVersion; None: not given.
 
     ``from_client``: this machine is where the client runs, so what cannot be reached from here is the fault.
@@ -37,7 +37,7 @@ class Options:
     watch_s: float = 0.0
 
 
-class Outcome(StrEnum):
+class Reaction(StrEnum):
     """What happened at an address."""
 
     ANSWERED = N_("answered")
@@ -54,7 +54,7 @@ class Outcome(StrEnum):
     NOT_TRIED = "not tried"
 
 
-class Place(StrEnum):
+class IpScope(StrEnum):
     """Where an IP address is."""
 
     LOOPBACK = N_("loopback")
@@ -75,15 +75,15 @@ class AddressFacts:
 
     addr: str
     ips: tuple[str, ...] = ()
-    place: Place = Place.UNKNOWN
-    outcome: Outcome = Outcome.NOT_TRIED
+    place: IpScope = IpScope.UNKNOWN
+    outcome: Reaction = Reaction.NOT_TRIED
     ms: float | None = None
     error: str = ""
     is_here: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class BrokerClock:
     """How far a broker's clock is ahead of this machine's, in ms: somewhere between the two; negative is behind.
 
     A broker says when it started, and for how many whole seconds it has run, both by its own clock. So there is at
@@ -175,7 +175,7 @@ class BrokerFacts:
     version: int | None = None
     configuration: Mapping[str, str] | None = None
     name_servers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    clock: Clock | None = None
+    clock: BrokerClock | None = None
     topics: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
     similar: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -211,7 +211,7 @@ class BrokerFacts:
         return None if text is None else text.strip().lower() == "true"
 
 
-class Kind(StrEnum):
+class ServerKind(StrEnum):
     """What answers at the address."""
 
     JAVA = "java"
@@ -221,7 +221,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LaterGroups:
     """The broker groups at one time, seconds since the first look."""
 
     at_s: float
@@ -241,11 +241,11 @@ class NameServerFacts:
     """
 
     addr: str
-    outcome: Outcome
+    outcome: Reaction
     error: str = ""
     ips: tuple[str, ...] = ()
     is_here: bool = False
-    kind: Kind = Kind.UNKNOWN
+    kind: ServerKind = ServerKind.UNKNOWN
     version: int | None = None
     groups: Mapping[str, GroupView] | None = None
     clusters: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -254,7 +254,7 @@ class NameServerFacts:
     configuration: Mapping[str, str] | None = None
     order: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[int, int] = field(default_factory=dict)
-    looks: tuple[Look, ...] = ()
+    looks: tuple[LaterGroups, ...] = ()
     name: str = ""
 
     @property
@@ -285,7 +285,7 @@ class Requests:
 
 
 @dataclass(frozen=True)
-class Facts:
+class FleetFacts:
     """No field changes, so what is asked of them often is kept: there may be 10,000s of brokers.
 
     ``addresses`` by ``host:port`` as announced; ``brokers`` in no particular order.
@@ -293,7 +293,7 @@ class Facts:
     ``left_out`` counts brokers that were not asked, because there are too many. ``requests``: for the output.
     """
 
-    options: Options
+    options: DoctorOptions
     name_servers: tuple[NameServerFacts, ...]
     addresses: Mapping[str, AddressFacts] = field(default_factory=dict)
     brokers: tuple[BrokerFacts, ...] = ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 
-class State(IntEnum):
+class Health(IntEnum):
     """The numbers are the exit statuses of a check."""
 
     WELL = 0
@@ -25,7 +25,7 @@ class Weight(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """Texts are in the user's language, and may hold names from peers: they are escaped where they are printed.
 
     ``evidence``: how the doctor knows, a line each. ``commands``: what mends it, a line each, to copy; a line that is
@@ -33,7 +33,7 @@ class Finding:
     """
 
     check: str
-    state: State
+    state: Health
     sentence: str
     evidence: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()

@@ -15,8 +15,8 @@ from interop.harness.wire import frame, json_header
 from rocketns.doctor.asking import bodies
 from rocketns.doctor.asking import brokers as asking
 from rocketns.doctor.asking.brokers import BROKER_WITHIN_S, BROKERS_MAX
-from rocketns.doctor.facts import Clock, Outcome
-from rocketns.doctor.finding import Finding, State, Weight
+from rocketns.doctor.facts import BrokerClock, Reaction
+from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.report import Report
 from rocketns.protocol.command import RemotingCommand, decode
 from tests.client.peers import Serve
@@ -48,15 +48,15 @@ def broker(name: str = "broker-a", **more: Any) -> FakeBroker:
     return FakeBroker(name=name, **(fields | more))
 
 
-def found(*brokers: FakeBroker, group: str = "readers", topics: tuple[str, ...] = ("Orders",)) -> list[Finding]:
+def found(*brokers: FakeBroker, group: str = "readers", topics: tuple[str, ...] = ("Orders",)) -> list[Diagnosis]:
     """What is wrong with the group."""
 
-    async def scene() -> list[Finding]:
+    async def scene() -> list[Diagnosis]:
         name_server = FakeNameServer()
         async with listening(name_server, *brokers):
             name_server.shows(*brokers)
             report = await examine(name_server, topics=topics, groups=(group,))
-            return [one for one in report.of(State.ILL) if one.check == "group"]
+            return [one for one in report.of(Health.ILL) if one.check == "group"]
 
     return asyncio.run(scene())
 
@@ -106,12 +106,12 @@ def test_brokers_that_refuse_to_say_leave_the_group_unknown() -> None:
         def reply(self, request: Any) -> Reply:
             return (NO_PERMISSION, b"") if request.code in (201, 203, 208, 352) else super().reply(request)
 
-    async def scene() -> list[Finding]:
+    async def scene() -> list[Diagnosis]:
         one, name_server = Closed(topics={"Orders": topic("Orders")}), FakeNameServer()
         async with listening(name_server, one):
             name_server.shows(one)
             report = await examine(name_server, topics=("Orders",), groups=("readers",))
-            return [finding for finding in report.of(State.UNKNOWN) if finding.check == "group"]
+            return [finding for finding in report.of(Health.UNKNOWN) if finding.check == "group"]
 
     (finding,) = asyncio.run(scene())
     assert "code 16" in finding.evidence[0]
@@ -233,7 +233,7 @@ NO_TIME = "[ 0 days, 0 hours, 0 minutes, 0 seconds ]"
 def test_clock_is_known_to_a_second_and_what_the_answer_took(runtime: str, ran_s: int) -> None:
     body = json.dumps({"table": {"bootTimestamp": "1000000", "runtime": runtime}}).encode()
     now_s = 1000 + ran_s
-    assert bodies.clock(body, now_s - 0.25, now_s + 0.5) == Clock(-500, 1250)
+    assert bodies.clock(body, now_s - 0.25, now_s + 0.5) == BrokerClock(-500, 1250)
 
 
 def test_table_of_topics_that_cannot_be_read_ends_nothing() -> None:
@@ -339,11 +339,11 @@ async def asked_about(serve: Serve, topics: tuple[str, ...] = ("Orders",)) -> Re
 
 @pytest.mark.parametrize(
     ("serve", "outcome"),
-    [(hang, Outcome.SILENT), (close, Outcome.CLOSED), (speak_http, Outcome.OTHER_PROTOCOL),
-     (send_garbage, Outcome.OTHER_PROTOCOL), (flood, Outcome.OTHER_PROTOCOL), (send_huge, Outcome.OTHER_PROTOCOL)],
+    [(hang, Reaction.SILENT), (close, Reaction.CLOSED), (speak_http, Reaction.OTHER_PROTOCOL),
+     (send_garbage, Reaction.OTHER_PROTOCOL), (flood, Reaction.OTHER_PROTOCOL), (send_huge, Reaction.OTHER_PROTOCOL)],
     ids=["hangs", "closes", "HTTP", "garbage", "floods", "huge frame"],
 )  # fmt: skip
-def test_hostile_broker_costs_little_and_is_told_apart(serve: Serve, outcome: Outcome) -> None:
+def test_hostile_broker_costs_little_and_is_told_apart(serve: Serve, outcome: Reaction) -> None:
     (found,) = asyncio.run(asked_about(serve)).facts.addresses.values()
     assert found.outcome is outcome
 

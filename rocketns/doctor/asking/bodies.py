@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from rocketns.config.properties import of_lines
-from rocketns.doctor.facts import Clock, Consumers, Offsets
+from rocketns.doctor.facts import BrokerClock, Consumers, Offsets
 from rocketns.errors import BodyDecodeError
 from rocketns.fleet.nearest import nearest
 from rocketns.protocol.bounds import Allowance
@@ -46,7 +46,7 @@ def configuration(body: bytes) -> dict[str, str]:
     return {name: text[:TEXT_CHARS_MAX] for name, text in items.items() if name in KEPT}
 
 
-def clock(body: bytes, asked_s: float, came_s: float) -> Clock | None:
+def clock(body: bytes, asked_s: float, came_s: float) -> BrokerClock | None:
     """What an answer to 28 says of its broker's clock. None: nothing."""
     numbers = _object(_loads(body), "table")
     found = _RUNTIME.fullmatch(str(numbers.get("runtime"))[:TEXT_CHARS_MAX].strip())
@@ -55,7 +55,7 @@ def clock(body: bytes, asked_s: float, came_s: float) -> Clock | None:
         return None
     days, hours, minutes, seconds = (int(re.sub(r"\D", "", part)) for part in found.groups())
     now_ms = int(start) + (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
-    return Clock(round(now_ms - came_s * 1000), round(now_ms + 1000 - asked_s * 1000))
+    return BrokerClock(round(now_ms - came_s * 1000), round(now_ms + 1000 - asked_s * 1000))
 
 
 def configured(body: bytes) -> dict[str, Any]:

@@ -19,14 +19,14 @@ from rocketns.doctor.facts import (
     AddressFacts,
     BrokerFacts,
     Consumption,
-    Facts,
+    DoctorOptions,
+    FleetFacts,
     NameServerFacts,
     Offsets,
-    Options,
     own_list,
     sends_less,
 )
-from rocketns.doctor.progress import Progress
+from rocketns.doctor.progress import ProgressLine
 from rocketns.doctor.words import _
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
@@ -65,7 +65,7 @@ class Candidate:
     by_all: bool = False
 
 
-def choose(options: Options, name_servers: Sequence[NameServerFacts]) -> tuple[list[Candidate], int]:
+def choose(options: DoctorOptions, name_servers: Sequence[NameServerFacts]) -> tuple[list[Candidate], int]:
     """At most BROKERS_MAX, and those that the user named; how many could have been asked, too."""
     shown = _shown(name_servers)
     given = [shown.get(addr, Candidate(addr)) for addr in options.brokers]
@@ -129,7 +129,7 @@ class Interview:
     What cannot be decoded is left out, as if it was not answered. UnreachedError, of each method: it answers no more.
     """
 
-    def __init__(self, call: Call, options: Options, tables_at_once: Semaphore) -> None:
+    def __init__(self, call: Call, options: DoctorOptions, tables_at_once: Semaphore) -> None:
         """``tables_at_once``: how many brokers may send whole tables."""
         self._call, self._options, self._tables_at_once = call, options, tables_at_once
         self._tables: dict[BrokerRequest, bytes | None] = {}
@@ -289,8 +289,8 @@ LARGE_BYTES = FRAME_SIZE_MAX_BYTES // 2
 
 
 async def ask_brokers(
-    options: Options, name_servers: Sequence[NameServerFacts], line: Line, progress: Progress
-) -> Facts:  # fmt: skip
+    options: DoctorOptions, name_servers: Sequence[NameServerFacts], line: Line, progress: ProgressLine
+) -> FleetFacts:  # fmt: skip
     """The facts, with what brokers say; AT_ONCE are asked at a time. Never raises for what they do."""
     (chosen, left_out), budget = choose(options, name_servers), broker_budget(options)
     lacking = {topic for topic in options.topics if any(one.lacks(topic) for one in name_servers)}
@@ -318,7 +318,7 @@ async def ask_brokers(
 
     progress.stage(_("asking brokers"), len(chosen))
     found = await asyncio.gather(*(progress.counted(ask(one)) for one in chosen))
-    return Facts(
+    return FleetFacts(
         options, tuple(name_servers), {address.addr: address for address, _broker in found},
         tuple(broker for _address, broker in found if broker is not None), left_out, (budget.requests("brokers"),),
     )  # fmt: skip

@@ -13,16 +13,16 @@ from rocketns.config.tls import TlsConfig
 from rocketns.doctor.asking.brokers import ask_brokers
 from rocketns.doctor.asking.connecting import Line
 from rocketns.doctor.asking.name_servers import read_groups, read_name_server
-from rocketns.doctor.asking.requests import LOOK_EVERY_S, LOOKS_OF_SUSPICION, Budget, looks, name_server_budget
-from rocketns.doctor.facts import Facts, Look, NameServerFacts, Options
-from rocketns.doctor.progress import Progress
+from rocketns.doctor.asking.requests import LOOK_EVERY_S, LOOKS_OF_SUSPICION, RequestBudget, looks, name_server_budget
+from rocketns.doctor.facts import DoctorOptions, FleetFacts, LaterGroups, NameServerFacts
+from rocketns.doctor.progress import ProgressLine
 from rocketns.doctor.words import _
 
 # Of one name server, in all looks that differ: some 50 MB. Beyond it, looks that show something new are left out.
 MEMBERS_MAX = 100_000
 
 
-class Watch:
+class LookTimer:
     """Whether the watching goes on; a signal ends it early. ``every_s`` is the time between two looks."""
 
     def __init__(self, every_s: float = LOOK_EVERY_S) -> None:
@@ -41,7 +41,9 @@ class Watch:
         return not self._ended.is_set()
 
 
-async def gather(options: Options, tls: TlsConfig, signer: Signer | None, progress: Progress, watch: Watch) -> Facts:
+async def gather(
+    options: DoctorOptions, tls: TlsConfig, signer: Signer | None, progress: ProgressLine, watch: LookTimer
+) -> FleetFacts:
     """Ask, and give what was found. ``watch`` ends the looking again early. OSError, ValueError or TlsError where the
     files for TLS cannot be used."""
     line = Line(client_context(tls) if tls.enable else None, signer, options.timeout_s)
@@ -73,7 +75,7 @@ async def gather(options: Options, tls: TlsConfig, signer: Signer | None, progre
     return replace(facts, requests=(budget.requests("name servers"), *facts.requests))
 
 
-async def _looked(seen: NameServerFacts, at_s: float, line: Line, budget: Budget) -> NameServerFacts:
+async def _looked(seen: NameServerFacts, at_s: float, line: Line, budget: RequestBudget) -> NameServerFacts:
     """With one look more. One that fails is left out."""
     groups = await read_groups(seen.addr, line, budget) if seen.is_readable else None
     if groups is None:
@@ -85,4 +87,4 @@ async def _looked(seen: NameServerFacts, at_s: float, line: Line, budget: Budget
         and sum(len(group.addrs) for one in (groups, *kept.values()) for group in one.values()) > MEMBERS_MAX
     ):
         return seen
-    return replace(seen, looks=(*seen.looks, Look(at_s, groups if same is None else same)))
+    return replace(seen, looks=(*seen.looks, LaterGroups(at_s, groups if same is None else same)))

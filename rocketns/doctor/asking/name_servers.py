@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from rocketns.client.name_server import Fields, UnusableError, decoded, route_fields
 from rocketns.config.properties import of_lines
 from rocketns.doctor.asking.connecting import Call, Line, UnreachedError, reach
-from rocketns.doctor.asking.requests import Budget, topics_to_look_up
-from rocketns.doctor.facts import Kind, NameServerFacts, Options, Outcome
+from rocketns.doctor.asking.requests import RequestBudget, topics_to_look_up
+from rocketns.doctor.facts import DoctorOptions, NameServerFacts, Reaction, ServerKind
 from rocketns.errors import BodyDecodeError
 from rocketns.fleet.group_view import GroupView, group_views
 from rocketns.protocol.body.decoding import (
@@ -47,12 +47,12 @@ class Tables:
                 self.found["groups"], self.found["clusters"] = both
         except UnusableError as error:
             self._errors.append(str(error))
-        # A broker does not know the request.
-        self.found["kind"] = Kind.OTHER if answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED else Kind.UNKNOWN
+        is_broker = answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+        self.found["kind"] = ServerKind.OTHER if is_broker else ServerKind.UNKNOWN
 
     async def rest(self, topics: Sequence[str]) -> None:
         """The routes, and the rest. Names of topics are last: a list above the limit of a frame ends the connection."""
-        if self.found["kind"] is Kind.OTHER:
+        if self.found["kind"] is ServerKind.OTHER:
             return
         for reading in self._readings(topics):
             try:
@@ -80,9 +80,9 @@ class Tables:
         """Only rocketns knows the request. Its properties are those of Java's name server."""
         answer = await self._asked(RequestCode.GET_ROUTE_DIGESTS, {})
         if answer.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
-            self.found["kind"] = Kind.ROCKETNS
+            self.found["kind"] = ServerKind.ROCKETNS
         elif "kvConfigPath" in self.found.get("configuration", {}):
-            self.found["kind"] = Kind.JAVA
+            self.found["kind"] = ServerKind.JAVA
 
     async def _table(self, name: str, code: RequestCode, fields: Fields, decode: Callable[[bytes], object]) -> None:
         if (value := self._kept(code, await self._asked(code, fields), decode)) is not None:
@@ -119,12 +119,12 @@ def _clusters_of(value: Any) -> dict[str, frozenset[str]]:
     return {str(cluster): frozenset(str(name) for name in names) for cluster, names in table.items()}
 
 
-async def read_name_server(addr: str, line: Line, budget: Budget, options: Options) -> NameServerFacts:
+async def read_name_server(addr: str, line: Line, budget: RequestBudget, options: DoctorOptions) -> NameServerFacts:
     """All that it says. Never raises for what it does."""
     reached = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line, budget)
     found = reached.facts
     if reached.call is None or reached.first is None:
-        outcome = Outcome.UNREACHABLE if found.outcome is Outcome.NO_HOST else found.outcome
+        outcome = Reaction.UNREACHABLE if found.outcome is Reaction.NO_HOST else found.outcome
         return NameServerFacts(addr, outcome, found.error, found.ips, found.is_here)
     tables = Tables(reached.call)
     tables.brokers(reached.first.answer)
@@ -132,10 +132,10 @@ async def read_name_server(addr: str, line: Line, budget: Budget, options: Optio
         await tables.rest(topics_to_look_up(options))
     finally:
         reached.call.close()
-    return NameServerFacts(addr, Outcome.ANSWERED, tables.error, found.ips, found.is_here, **tables.found)
+    return NameServerFacts(addr, Reaction.ANSWERED, tables.error, found.ips, found.is_here, **tables.found)
 
 
-async def read_groups(addr: str, line: Line, budget: Budget) -> dict[str, GroupView] | None:
+async def read_groups(addr: str, line: Line, budget: RequestBudget) -> dict[str, GroupView] | None:
     """Its broker groups once more. None: it does not say."""
     reached = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line, budget)
     if reached.call is None or reached.first is None:

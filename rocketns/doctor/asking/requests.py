@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from enum import IntEnum
 
-from rocketns.doctor.facts import Options, Requests
+from rocketns.doctor.facts import DoctorOptions, Requests
 from rocketns.errors import RocketnsError
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC
@@ -18,20 +18,20 @@ LOOK_EVERY_S = 3.75
 LOOKS_OF_SUSPICION = 8
 
 
-def topics_to_look_up(options: Options) -> tuple[str, ...]:
+def topics_to_look_up(options: DoctorOptions) -> tuple[str, ...]:
     """The topics whose routes each name server is asked for, once each."""
     retries = tuple(RETRY_PREFIX + group for group in options.groups)
     return tuple(dict.fromkeys((*options.topics, CREATION_TOPIC, SELF_TEST_TOPIC, *retries)))
 
 
-def looks(options: Options) -> int:
+def looks(options: DoctorOptions) -> int:
     """How often each name server is asked for its brokers again, because the user wants it."""
     return int(options.watch_s // LOOK_EVERY_S)
 
 
-def name_server_budget(options: Options) -> Budget:
+def name_server_budget(options: DoctorOptions) -> RequestBudget:
     """What each name server may be asked."""
-    return Budget({
+    return RequestBudget({
         # one more to tell TLS from plain, and one for each look
         "connect": CONNECTS_MAX + (looks(options) or LOOKS_OF_SUSPICION),
         RequestCode.GET_BROKER_CLUSTER_INFO: 2 + (looks(options) or LOOKS_OF_SUSPICION),
@@ -47,7 +47,7 @@ class OverBudgetError(RocketnsError):
     """A request that may not be sent, or not so often: a fault of the doctor."""
 
 
-class Budget:
+class RequestBudget:
     """``most`` is how often each kind may be sent to one address. A kind is a request code, or ``connect``."""
 
     def __init__(self, most: Mapping[int | str, int]) -> None:
@@ -90,10 +90,10 @@ class BrokerRequest(IntEnum):
     GET_SUBSCRIPTIONGROUP_CONFIG = 352
 
 
-def broker_budget(options: Options) -> Budget:
+def broker_budget(options: DoctorOptions) -> RequestBudget:
     """What each broker may be asked."""
     groups, topics = len(options.groups), len(options.topics)
-    return Budget({
+    return RequestBudget({
         "connect": CONNECTS_MAX,
         BrokerRequest.GET_BROKER_RUNTIME_INFO: 2,  # one more to tell TLS from plain
         BrokerRequest.GET_BROKER_CONFIG: 1,

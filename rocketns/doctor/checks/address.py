@@ -10,8 +10,8 @@ from typing import NamedTuple
 from rocketns.addresses import literal
 from rocketns.doctor.asking.requests import BrokerRequest
 from rocketns.doctor.checks.showing import again, listed, shown, weight_of_brokers
-from rocketns.doctor.facts import AddressFacts, Facts, Outcome, Place
-from rocketns.doctor.finding import Finding, State, Weight
+from rocketns.doctor.facts import AddressFacts, FleetFacts, IpScope, Reaction
+from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
 from rocketns.protocol.codes import MASTER_ID, ResponseCode
 
@@ -29,7 +29,7 @@ class Announced(NamedTuple):
         return self.address.addr
 
 
-def announced(facts: Facts) -> Iterator[Announced]:
+def announced(facts: FleetFacts) -> Iterator[Announced]:
     """Each member at each address once, in the order of names and ids."""
     seen: set[tuple[str, int, str]] = set()
     for name_server in facts.readable:
@@ -44,13 +44,13 @@ def announced(facts: Facts) -> Iterator[Announced]:
             yield Announced(addr, MASTER_ID, facts.addresses[addr], is_only_given=True)
 
 
-def is_one_machine(facts: Facts) -> bool:
+def is_one_machine(facts: FleetFacts) -> bool:
     """Whether all name servers and all brokers are on this machine: then its clients are, too."""
     addrs = {addr for group in facts.groups.values() for _, addr in group.addrs}
     return all(one.is_here for one in facts.name_servers) and all(_is_here(facts, addr) for addr in addrs)
 
 
-def _is_here(facts: Facts, addr: str) -> bool:
+def _is_here(facts: FleetFacts, addr: str) -> bool:
     tried = facts.addresses.get(addr)
     if tried is not None:
         return tried.is_here
@@ -68,7 +68,7 @@ class Fault(NamedTuple):
 
     sentence: str
     command: str
-    state: State = State.ILL
+    state: Health = Health.ILL
     names_cause: bool = False
 
 
@@ -89,48 +89,48 @@ NO_BROKER = Fault(N_("At the address of %(brokers)s a name server or a proxy ans
 ), names_cause=True)  # fmt: skip
 UNSURE = Fault(N_("%(brokers)s cannot be reached from here. That says nothing of clients in another network."),
                N_("# run this where a client runs: it says there whether this is the fault"),
-               State.UNKNOWN)  # fmt: skip
+               Health.UNKNOWN)  # fmt: skip
 GIVEN = Fault(N_("No broker answers at %(brokers)s, which was given with --broker."),
               N_("# the address is that of the broker's listenPort, which is 10911 as a rule"))  # fmt: skip
 # Something takes connections there, so that its place is not the fault.
 IN_USE = {
-    Outcome.SILENT: Fault(N_("%(brokers)s takes connections, and does not answer requests."),
+    Reaction.SILENT: Fault(N_("%(brokers)s takes connections, and does not answer requests."),
                           N_("# its process may hang: jstack PID, or its log")),
-    Outcome.CLOSED: Fault(N_("%(brokers)s ends each connection without an answer."),
+    Reaction.CLOSED: Fault(N_("%(brokers)s ends each connection without an answer."),
                           N_("# see the broker's log; a proxy or firewall in front of it may end connections, too")),
 }  # fmt: skip
 MAY_BE_DOWN = {
-    Outcome.REFUSED: Fault(
+    Reaction.REFUSED: Fault(
         N_("%(brokers)s cannot be reached: the announced address refuses connections."),
         N_("# if the broker runs: brokerIP1 and listenPort are the address at which clients reach it")),
-    Outcome.UNREACHABLE: Fault(
+    Reaction.UNREACHABLE: Fault(
         N_("%(brokers)s cannot be reached: there is no route to the announced address from here."),
         N_("# if the broker runs: brokerIP1 is an address of the broker's machine that clients reach")),
-    Outcome.NO_HOST: Fault(
+    Reaction.NO_HOST: Fault(
         N_("%(brokers)s cannot be reached: no machine answers for the announced address."),
         N_("# if the broker runs: brokerIP1 is an address of its machine that clients reach; its firewall lets "
            "clients in")),
-    Outcome.TIMED_OUT: Fault(
+    Reaction.TIMED_OUT: Fault(
         N_("%(brokers)s cannot be reached: the announced address does not answer."),
         N_("# if the broker runs: brokerIP1 is an address of its machine that clients reach, and no firewall drops "
            "them")),
 }  # fmt: skip
 # The check of TLS says more of those that have no row.
 BY_OUTCOME = {**IN_USE, **MAY_BE_DOWN,
-    Outcome.UNRESOLVED: Fault(
+    Reaction.UNRESOLVED: Fault(
         N_("The host name that %(brokers)s announced has no address here."),
         N_("# brokerIP1 is an address, or a name that every client resolves"), names_cause=True),
-    Outcome.OTHER_PROTOCOL: Fault(
+    Reaction.OTHER_PROTOCOL: Fault(
         N_("At the address that %(brokers)s announced, something else than a broker answers."),
         N_("# brokerIP1 and listenPort are those of the broker, not of a proxy's gRPC port or another program"),
         names_cause=True),
 }  # fmt: skip
-BY_PLACE = {Place.CONTAINER: CONTAINER, Place.LINK_LOCAL: LINK_LOCAL}
+BY_PLACE = {IpScope.CONTAINER: CONTAINER, IpScope.LINK_LOCAL: LINK_LOCAL}
 VIEWS = N_("# the name server has views: this says by which rule clients at an address get what; mend that rule")
 START = N_("# if the broker is down, start it again; name servers forget it 2 minutes after its last registration")
 
 
-def address(facts: Facts) -> Iterator[Finding]:
+def address(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each kind of fault."""
     by_fault: defaultdict[Fault, list[Announced]] = defaultdict(list)
     one_machine = is_one_machine(facts)
@@ -142,46 +142,46 @@ def address(facts: Facts) -> Iterator[Finding]:
         yield _finding(facts, fault, brokers)
 
 
-def _fault(facts: Facts, one: Announced, one_machine: bool) -> Fault | None:
+def _fault(facts: FleetFacts, one: Announced, one_machine: bool) -> Fault | None:
     outcome, place = one.address.outcome, one.address.place
-    if outcome is Outcome.ANSWERED and _is_no_broker(facts, one):
+    if outcome is Reaction.ANSWERED and _is_no_broker(facts, one):
         return NO_BROKER
     if one.is_only_given:
-        return None if outcome in (Outcome.ANSWERED, Outcome.SPEAKS_TLS, Outcome.SPEAKS_PLAIN) else GIVEN
-    if outcome is Outcome.ANSWERED:
-        if place is Place.LOOPBACK and not (one_machine or facts.options.from_client):
+        return None if outcome in (Reaction.ANSWERED, Reaction.SPEAKS_TLS, Reaction.SPEAKS_PLAIN) else GIVEN
+    if outcome is Reaction.ANSWERED:
+        if place is IpScope.LOOPBACK and not (one_machine or facts.options.from_client):
             return LOOPBACK
         return ANOTHER_BROKER if _other_name(facts, one) else None
-    if outcome in IN_USE or outcome is Outcome.NOT_TRIED:
+    if outcome in IN_USE or outcome is Reaction.NOT_TRIED:
         return IN_USE.get(outcome)
-    if place is Place.LOOPBACK and not (one_machine and outcome is Outcome.OTHER_PROTOCOL):
+    if place is IpScope.LOOPBACK and not (one_machine and outcome is Reaction.OTHER_PROTOCOL):
         return LOOPBACK
     if place in BY_PLACE and outcome in MAY_BE_DOWN:
         return BY_PLACE[place]
-    if outcome in (Outcome.TIMED_OUT, Outcome.UNREACHABLE) and not facts.options.from_client:
+    if outcome in (Reaction.TIMED_OUT, Reaction.UNREACHABLE) and not facts.options.from_client:
         return UNSURE
     return BY_OUTCOME.get(outcome)
 
 
-def _is_no_broker(facts: Facts, one: Announced) -> bool:
+def _is_no_broker(facts: FleetFacts, one: Announced) -> bool:
     broker = facts.broker(one.addr)
     code = int(BrokerRequest.GET_BROKER_RUNTIME_INFO)
     return broker is not None and broker.codes.get(code) == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
 
 
-def _other_name(facts: Facts, one: Announced) -> str:
+def _other_name(facts: FleetFacts, one: Announced) -> str:
     """The name of the broker that answers there, where it is another one."""
     broker = facts.broker(one.addr)
     name = "" if broker is None else broker.setting("brokerName") or ""
     return name if name != one.name else ""
 
 
-def _finding(facts: Facts, fault: Fault, brokers: Sequence[Announced]) -> Finding:
+def _finding(facts: FleetFacts, fault: Fault, brokers: Sequence[Announced]) -> Diagnosis:
     sentence = _(fault.sentence) % {"brokers": listed(map(_named, brokers), NAMES_MAX)}
     lines = [_line(facts, one) for one in brokers[:LINES_MAX]]
     if len(brokers) > LINES_MAX:
         lines.append(_("… and %(n)d more") % {"n": len(brokers) - LINES_MAX})
-    return Finding(
+    return Diagnosis(
         ADDRESS, fault.state, sentence, tuple(lines), _commands(facts, fault, brokers), _weight(facts, fault, brokers)
     )
 
@@ -195,7 +195,7 @@ def _named(one: Announced) -> str:
         "id": one.broker_id, "broker": one.name, "addr": one.addr}  # fmt: skip
 
 
-def _line(facts: Facts, one: Announced) -> str:
+def _line(facts: FleetFacts, one: Announced) -> str:
     found = one.address
     words: Mapping[str, object] = {
         "broker": one.name, "id": one.broker_id, "addr": one.addr, "outcome": shown(found.outcome),
@@ -215,7 +215,7 @@ def _line(facts: Facts, one: Announced) -> str:
     return text % words
 
 
-def _commands(facts: Facts, fault: Fault, brokers: Sequence[Announced]) -> tuple[str, ...]:
+def _commands(facts: FleetFacts, fault: Fault, brokers: Sequence[Announced]) -> tuple[str, ...]:
     if fault is UNSURE:
         return (_(fault.command), again(facts, "--from-client"))
     if fault in (*IN_USE.values(), GIVEN) or all(one.is_only_given for one in brokers):
@@ -229,7 +229,7 @@ def _commands(facts: Facts, fault: Fault, brokers: Sequence[Announced]) -> tuple
     return where, f"brokerIP1={_('ADDRESS')}", _(fault.command)
 
 
-def _views_of(facts: Facts) -> tuple[str, ...]:
+def _views_of(facts: FleetFacts) -> tuple[str, ...]:
     """With views of a rocketns the addresses that clients get are not the brokers' own: `brokerIP1` stays."""
     for one in facts.readable:
         if path := (one.configuration or {}).get("rocketns.viewsFile"):
@@ -237,11 +237,11 @@ def _views_of(facts: Facts) -> tuple[str, ...]:
     return ()
 
 
-def _weight(facts: Facts, fault: Fault, brokers: Sequence[Announced]) -> Weight:
+def _weight(facts: FleetFacts, fault: Fault, brokers: Sequence[Announced]) -> Weight:
     masters = {one.name for one in brokers if one.broker_id == MASTER_ID}
     if fault is GIVEN:
         return Weight.PARTLY if facts.groups else Weight.EXPLAINS
     if not masters:
-        return Weight.NOTE if fault.state is State.UNKNOWN else Weight.PARTLY
+        return Weight.NOTE if fault.state is Health.UNKNOWN else Weight.PARTLY
     weight = weight_of_brokers(facts, masters)
     return Weight.PRECISELY if weight is Weight.EXPLAINS and fault.names_cause else weight

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import median_low
 
 from rocketns.doctor.checks.showing import listed
-from rocketns.doctor.facts import BrokerFacts, Clock, Facts
-from rocketns.doctor.finding import Finding, State, Weight
+from rocketns.doctor.facts import BrokerClock, BrokerFacts, FleetFacts
+from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
 from rocketns.protocol.codes import V5_0_0, version_name
 
@@ -16,9 +16,10 @@ CLOCKS = "clocks"
 APART_MS = 5_000  # at least, whatever the uncertainty
 FAR_APART_MS = 60_000  # timed messages, and consuming from a time on, are wrong by a minute then
 LINES_MAX = 10
+Told = tuple[BrokerFacts, BrokerClock]
 
 
-def clocks(facts: Facts) -> Iterator[Finding]:
+def clocks(facts: FleetFacts) -> Iterator[Diagnosis]:
     """One finding for all whose clocks differ from most others'. Of two, both."""
     told = [(one, one.clock) for one in facts.brokers if one.clock is not None]
     if not told:
@@ -28,22 +29,20 @@ def clocks(facts: Facts) -> Iterator[Finding]:
     apart = [(broker, clock) for broker, clock in told if _apart_ms(clock, usual) >= APART_MS]
     if apart:
         yield _apart(told, apart, usual)
-    elif (off_ms := _apart_ms(usual, Clock(0, 0))) >= APART_MS:
+    elif (off_ms := _apart_ms(usual, BrokerClock(0, 0))) >= APART_MS:
         yield _own(usual, off_ms, len(told))
 
 
-def _middle(clock: Clock) -> int:
+def _middle(clock: BrokerClock) -> int:
     return (clock.from_ms + clock.to_ms) // 2
 
 
-def _apart_ms(one: Clock, other: Clock) -> int:
+def _apart_ms(one: BrokerClock, other: BrokerClock) -> int:
     """How far they are apart at least."""
     return max(one.from_ms - other.to_ms, other.from_ms - one.to_ms, 0)
 
 
-def _apart(
-    told: Sequence[tuple[BrokerFacts, Clock]], apart: Sequence[tuple[BrokerFacts, Clock]], usual: Clock
-) -> Finding:
+def _apart(told: Sequence[Told], apart: Sequence[Told], usual: BrokerClock) -> Diagnosis:
     most_ms = max(_apart_ms(clock, usual) for _broker, clock in apart)
     names = listed({broker.name or broker.addr for broker, _clock in apart})
     sentence = _("The clock of %(brokers)s differs from those of other brokers by %(seconds).1f s or more: delayed "
@@ -60,18 +59,18 @@ def _apart(
     )  # fmt: skip
     commands = (_("# on the machine of %(brokers)s:") % {"brokers": names}, "timedatectl set-ntp true")
     weight = Weight.PARTLY if most_ms >= FAR_APART_MS else Weight.NOTE
-    return Finding(CLOCKS, State.ILL, sentence, lines, commands, weight)
+    return Diagnosis(CLOCKS, Health.ILL, sentence, lines, commands, weight)
 
 
-def _own(usual: Clock, off_ms: int, brokers: int) -> Finding:
+def _own(usual: BrokerClock, off_ms: int, brokers: int) -> Diagnosis:
     """All brokers agree, and this machine does not."""
     sentence = _("This machine's clock differs from the brokers' by %(seconds).1f s or more. Theirs agree.") % {
         "seconds": off_ms / 1000}  # fmt: skip
     evidence = _.plural("%(n)d broker: %(ahead)+.1f s from this machine's clock",
                         "%(n)d brokers: %(ahead)+.1f s from this machine's clock", brokers) % {
         "n": brokers, "ahead": _middle(usual) / 1000}  # fmt: skip
-    return Finding(
-        CLOCKS, State.ILL, sentence, (evidence,), (_("# on this machine:"), "timedatectl set-ntp true"), Weight.NOTE
+    return Diagnosis(
+        CLOCKS, Health.ILL, sentence, (evidence,), (_("# on this machine:"), "timedatectl set-ntp true"), Weight.NOTE
     )
 
 
@@ -95,7 +94,7 @@ FEATURES = (
 )
 
 
-def version(facts: Facts) -> Iterator[Finding]:
+def version(facts: FleetFacts) -> Iterator[Diagnosis]:
     """One finding for each version that lacks something."""
     client = facts.options.client_version
     if client is None:
@@ -110,12 +109,12 @@ def version(facts: Facts) -> Iterator[Finding]:
             yield _older(client, older, names, lacking)
 
 
-def is_told(facts: Facts) -> bool:
+def is_told(facts: FleetFacts) -> bool:
     """Whether there are versions to compare: the client's, and that of a broker."""
     return facts.options.client_version is not None and any(one.version is not None for one in facts.brokers)
 
 
-def _older(client: int, older: int, names: set[str], lacking: list[Feature]) -> Finding:
+def _older(client: int, older: int, names: set[str], lacking: list[Feature]) -> Diagnosis:
     words = {"client": version_name(client), "broker": version_name(older), "names": listed(names)}
     sentence = _(
         "The brokers %(names)s have version %(broker)s: a client of %(client)s can do things that they cannot."
@@ -125,4 +124,4 @@ def _older(client: int, older: int, names: set[str], lacking: list[Feature]) -> 
         *(_("not there: %(what)s") % {"what": _(one.what)} for one in lacking),
     )
     commands = (_("# use only what a broker of %(broker)s has, or a newer broker") % words,)
-    return Finding(VERSION, State.ILL, sentence % words, evidence, commands, Weight.NOTE)
+    return Diagnosis(VERSION, Health.ILL, sentence % words, evidence, commands, Weight.NOTE)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from rocketns.doctor.checks import address, brokers, fleet, groups, missing, name_servers, registering, topics
-from rocketns.doctor.facts import Facts, Outcome
-from rocketns.doctor.finding import Finding
+from rocketns.doctor.facts import FleetFacts, Reaction
+from rocketns.doctor.finding import Diagnosis
 from rocketns.doctor.words import N_
 
 
@@ -25,34 +25,34 @@ class Check:
 
     name: str
     about: str
-    run: Callable[[Facts], Iterable[Finding]]
-    applies: Callable[[Facts], bool] = lambda _facts: True
+    run: Callable[[FleetFacts], Iterable[Diagnosis]]
+    applies: Callable[[FleetFacts], bool] = lambda _facts: True
 
 
-ANSWERS = (Outcome.ANSWERED, Outcome.OTHER_PROTOCOL, Outcome.SPEAKS_TLS, Outcome.SPEAKS_PLAIN)
+ANSWERS = (Reaction.ANSWERED, Reaction.OTHER_PROTOCOL, Reaction.SPEAKS_TLS, Reaction.SPEAKS_PLAIN)
 
 
-def answered(facts: Facts) -> bool:
+def answered(facts: FleetFacts) -> bool:
     """Whether something answers, at some address."""
     return any(one.outcome in ANSWERS for one in facts.name_servers)
 
 
-def with_brokers(facts: Facts) -> bool:
+def with_brokers(facts: FleetFacts) -> bool:
     """Whether some name server shows a broker."""
     return bool(facts.groups)
 
 
-def with_topic(facts: Facts) -> bool:
+def with_topic(facts: FleetFacts) -> bool:
     """Whether some name server said that it has a topic that was asked for, or that it has not."""
     return any(topic in one.routes for one in facts.name_servers for topic in facts.options.topics)
 
 
-def topics_told(facts: Facts) -> bool:
+def topics_told(facts: FleetFacts) -> bool:
     """Whether a broker said so, too."""
     return with_topic(facts) and any(topic in one.topics for one in facts.brokers for topic in facts.options.topics)
 
 
-def routed(facts: Facts) -> bool:
+def routed(facts: FleetFacts) -> bool:
     """Whether a topic that was asked for has queues."""
     return any(facts.queues(topic) for topic in facts.options.topics)
 
@@ -68,7 +68,7 @@ CHECKS: tuple[Check, ...] = (
     Check(fleet.TWO_CLUSTERS, N_("no broker name is registered in two clusters"), fleet.clusters, with_brokers),
     Check(fleet.NO_MASTER, N_("each broker has a master"), fleet.no_master, with_brokers),
     Check(address.ADDRESS, N_("the addresses that brokers announce lead to them"), address.address,
-          lambda facts: any(one.outcome is not Outcome.NOT_TRIED for one in facts.addresses.values())),
+          lambda facts: any(one.outcome is not Reaction.NOT_TRIED for one in facts.addresses.values())),
     Check(registering.SIZE, N_("no broker's registration is near the size that a name server reads"),
           registering.registration_size, lambda facts: bool(facts.brokers)),
     Check(registering.LIST, N_("lists of name servers have the form that RocketMQ reads"),

@@ -15,8 +15,8 @@ from rocketns.doctor.checks.showing import (
     setting,
     weight_of_brokers,
 )
-from rocketns.doctor.facts import Facts
-from rocketns.doctor.finding import Finding, State, Weight
+from rocketns.doctor.facts import FleetFacts
+from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import _
 from rocketns.fleet.group_view import GroupView
 from rocketns.protocol.codes import MASTER_ID
@@ -25,7 +25,7 @@ from rocketns.protocol.codes import MASTER_ID
 Seen = Mapping[tuple[str, int], Mapping[str, str]]
 
 
-def seen(facts: Facts) -> Seen:
+def seen(facts: FleetFacts) -> Seen:
     """What all looks showed."""
     found: defaultdict[tuple[str, int], dict[str, str]] = defaultdict(dict)
     for at, groups in _all_looks(facts):
@@ -35,7 +35,7 @@ def seen(facts: Facts) -> Seen:
     return found
 
 
-def _all_looks(facts: Facts) -> Iterator[tuple[str, Mapping[str, GroupView]]]:
+def _all_looks(facts: FleetFacts) -> Iterator[tuple[str, Mapping[str, GroupView]]]:
     for one in facts.readable:
         yield one.addr, one.groups or {}
         for look in one.looks:
@@ -45,7 +45,7 @@ def _all_looks(facts: Facts) -> Iterator[tuple[str, Mapping[str, GroupView]]]:
 NO_BROKER = "no-broker"
 
 
-def present(facts: Facts) -> Iterator[Finding]:
+def present(facts: FleetFacts) -> Iterator[Diagnosis]:
     """One finding if no name server that can be read has a broker."""
     if not facts.readable or facts.groups:
         return
@@ -63,13 +63,13 @@ def present(facts: Facts) -> Iterator[Finding]:
         _("# this doctor asks a broker at its own address, too:"),
         again(facts, "--broker HOST:10911"),
     )
-    yield Finding(NO_BROKER, State.ILL, sentence, evidence, commands, Weight.EXPLAINS, follows)
+    yield Diagnosis(NO_BROKER, Health.ILL, sentence, evidence, commands, Weight.EXPLAINS, follows)
 
 
 TWO_CLUSTERS = "broker-in-two-clusters"
 
 
-def clusters(facts: Facts) -> Iterator[Finding]:
+def clusters(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each such name."""
     for broker, found in sorted(_clusters_of(facts).items()):
         if len(found) > 1:
@@ -94,10 +94,10 @@ def clusters(facts: Facts) -> Iterator[Finding]:
                 for one in facts.brokers
                 if one.name == broker and (cluster := one.setting("brokerClusterName")) is not None
             )
-            yield Finding(TWO_CLUSTERS, State.ILL, sentence, evidence, commands, weight_of_brokers(facts, {broker}))
+            yield Diagnosis(TWO_CLUSTERS, Health.ILL, sentence, evidence, commands, weight_of_brokers(facts, {broker}))
 
 
-def _clusters_of(facts: Facts) -> dict[str, dict[str, set[str]]]:
+def _clusters_of(facts: FleetFacts) -> dict[str, dict[str, set[str]]]:
     """By broker name and cluster, the name servers that say so."""
     found: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for one in facts.readable:
@@ -113,7 +113,7 @@ def _clusters_of(facts: Facts) -> dict[str, dict[str, set[str]]]:
 TWO_MASTERS, NO_MASTER, MOVES = "two-masters", "slave-without-master", "broker-id-moves"
 
 
-def two_masters(facts: Facts) -> Iterator[Finding]:
+def two_masters(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each group that was seen with different masters."""
     for (broker, broker_id), addrs in seen(facts).items():
         if broker_id == MASTER_ID and len(addrs) > 1:
@@ -127,10 +127,10 @@ def two_masters(facts: Facts) -> Iterator[Finding]:
             )
             evidence = _sightings((broker, broker_id, *one) for one in addrs.items())
             weight = weight_of_brokers(facts, {broker})
-            yield Finding(TWO_MASTERS, State.ILL, sentence, evidence, commands, weight)
+            yield Diagnosis(TWO_MASTERS, Health.ILL, sentence, evidence, commands, weight)
 
 
-def no_master(facts: Facts) -> Iterator[Finding]:
+def no_master(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each group that no name server shows a master of."""
     for name, group in sorted(facts.groups.items()):
         shown = [(one.groups or {}).get(name) for one in facts.readable]
@@ -155,14 +155,14 @@ def no_master(facts: Facts) -> Iterator[Finding]:
                   "controller makes it the master. Which are in sync, an address of a controller says:"),
                 shlex.join(("mqadmin", "getSyncStateSet", "-a", "CONTROLLER:9878", "-b", name)),
             )  # fmt: skip
-        yield Finding(NO_MASTER, State.ILL, sentence, (evidence,), commands, weight_of_brokers(facts, {name}))
+        yield Diagnosis(NO_MASTER, Health.ILL, sentence, (evidence,), commands, weight_of_brokers(facts, {name}))
 
 
-def _elects(facts: Facts, name: str) -> bool:
+def _elects(facts: FleetFacts, name: str) -> bool:
     return any(one.name == name and one.is_on("enableControllerMode") for one in facts.brokers)
 
 
-def moves(facts: Facts) -> Iterator[Finding]:
+def moves(facts: FleetFacts) -> Iterator[Diagnosis]:
     """Slaves whose address changes, and addresses that are in several places."""
     places: defaultdict[str, list[Sighting]] = defaultdict(list)
     for (broker, broker_id), addrs in seen(facts).items():
@@ -173,7 +173,7 @@ def moves(facts: Facts) -> Iterator[Finding]:
             sentence = _("The id %(id)d of the broker %(broker)s is taken by several slaves, %(addrs)s: each replaces "
                          "the other.") % {"id": broker_id, "broker": broker, "addrs": listed(addrs)}  # fmt: skip
             command = _("# in broker.conf of each slave of %(broker)s: a brokerId of its own") % {"broker": broker}
-            yield Finding(MOVES, State.ILL, sentence, _sightings(sightings), (command,),
+            yield Diagnosis(MOVES, Health.ILL, sentence, _sightings(sightings), (command,),
                           weight_of_brokers(facts, {broker}))  # fmt: skip
     for addr, found in places.items():
         if len(found) > 1:
@@ -184,7 +184,7 @@ def moves(facts: Facts) -> Iterator[Finding]:
             command = _("# in broker.conf of each broker: a brokerIP1 and listenPort that no other one has. A former "
                         "name stays while its address registers under another: start the broker under it once more "
                         "and stop it, which unregisters it, or restart the name servers, one at a time")  # fmt: skip
-            yield Finding(MOVES, State.ILL, sentence, _sightings(found), (command,),
+            yield Diagnosis(MOVES, Health.ILL, sentence, _sightings(found), (command,),
                           weight_of_brokers(facts, {one[0] for one in found}))  # fmt: skip
 
 
