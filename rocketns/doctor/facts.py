@@ -145,6 +145,11 @@ def own_list(configuration: Mapping[str, str]) -> list[str]:
     return [one for one in configuration.get("namesrvAddr", "").split(";") if one]
 
 
+def number(text: str | None, default: int) -> int:
+    """A text of up to nine digits as a number."""
+    return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 10 else default
+
+
 def sends_less(configuration: Mapping[str, str]) -> bool:
     """Whether a broker sends less than all of its topics as JSON in one registration."""
     return any(configuration.get(name, "").strip().lower() == "true"
@@ -202,8 +207,7 @@ class BrokerFacts:
     @property
     def permission(self) -> int:
         """What it allows with all of its topics, as bits of a permission."""
-        text = self.setting("brokerPermission") or ""
-        return int(text) if text.isascii() and text.isdecimal() and len(text) < 4 else PERM_READ | PERM_WRITE
+        return number(self.setting("brokerPermission"), PERM_READ | PERM_WRITE)
 
     def is_on(self, name: str) -> bool | None:
         """A property that is true or false. None: unknown."""
@@ -275,22 +279,14 @@ class NameServerFacts:
         return {} if route is None else dict(route.queue_datas)
 
 
-@dataclass(frozen=True, slots=True)
-class Requests:
-    """What was sent to one kind of peer: how often each kind may be sent to one address, and was, by address."""
-
-    to: str
-    most: Mapping[str, int]
-    sent: Mapping[str, Mapping[str, int]]
-
-
 @dataclass(frozen=True)
 class FleetFacts:
     """No field changes, so what is asked of them often is kept: there may be 10,000s of brokers.
 
     ``addresses`` by ``host:port`` as announced; ``brokers`` in no particular order.
 
-    ``left_out`` counts brokers that were not asked, because there are too many. ``requests``: for the output.
+    ``left_out`` counts brokers that were not asked, because there are too many. ``requests``: for the output,
+    see `RequestBudget`.
     """
 
     options: DoctorOptions
@@ -298,7 +294,7 @@ class FleetFacts:
     addresses: Mapping[str, AddressFacts] = field(default_factory=dict)
     brokers: tuple[BrokerFacts, ...] = ()
     left_out: int = 0
-    requests: tuple[Requests, ...] = ()
+    requests: tuple[Mapping[str, Any], ...] = ()
 
     @cached_property
     def readable(self) -> list[NameServerFacts]:

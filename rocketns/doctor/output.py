@@ -94,8 +94,8 @@ def _of_command(line: str) -> Colour:
 
 
 def _asked(report: Report) -> str:
-    requests = sum(sum(sent.values()) for one in report.facts.requests for sent in one.sent.values())
-    addresses = sum(len(one.sent) for one in report.facts.requests)
+    requests = sum(sum(sent.values()) for one in report.facts.requests for sent in one["sent"].values())
+    addresses = sum(len(one["sent"]) for one in report.facts.requests)
     words = {"n": requests, "addresses": addresses, "left": report.facts.left_out}
     if report.facts.left_out:
         text = _("Requests: %(n)d, addresses: %(addresses)d. There are too many brokers: %(left)d were not asked.")
@@ -118,10 +118,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "nameServers": [_name_server(one) for one in report.facts.name_servers],
         "addresses": [_address(one) for one in report.facts.addresses.values()],
         "brokers": [_broker(one) for one in report.facts.brokers],
-        "requests": [
-            {"to": one.to, "mostToEach": dict(one.most), "sent": {addr: dict(sent) for addr, sent in one.sent.items()}}
-            for one in report.facts.requests
-        ],
+        "requests": list(report.facts.requests),
         "brokersLeftOut": report.facts.left_out,
     }
 

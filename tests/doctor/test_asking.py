@@ -18,6 +18,7 @@ from rocketns.doctor.asking.brokers import BROKER_WITHIN_S, BROKERS_MAX
 from rocketns.doctor.facts import BrokerClock, Reaction
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.report import Report
+from rocketns.errors import BodyDecodeError
 from rocketns.protocol.command import RemotingCommand, decode
 from tests.client.peers import Serve
 from tests.doctor.counting import (
@@ -152,10 +153,10 @@ def test_whole_run_stays_within_its_stated_numbers() -> None:
         assert asked.connects == name_server.connects == 1
         (of_name_servers, of_brokers) = report.facts.requests
         for requests, one in ((of_name_servers, name_server), (of_brokers, asked)):
-            assert sum(requests.sent[one.addr].values()) == sum(one.received.values()) + 1  # the connection
+            assert sum(requests["sent"][one.addr].values()) == sum(one.received.values()) + 1  # the connection
         for requests in report.facts.requests:
-            for sent in requests.sent.values():
-                assert all(count <= requests.most[kind] for kind, count in sent.items())
+            for sent in requests["sent"].values():
+                assert all(count <= requests["mostToEach"][kind] for kind, count in sent.items())
 
     asyncio.run(scene())
 
@@ -264,9 +265,10 @@ def test_entry_of_a_table_is_found_without_decoding_the_others() -> None:
     assert bodies.entry(table, "Nobody") is None
 
 
-def test_entry_without_an_end_is_none() -> None:
-    assert bodies.entry(b'{"a":{' + b"[" * 1000, "a") is None
-    assert bodies.entry(b'{"a":{"b":"' + b"x" * 1_000_000 + b'"}}', "a") is None
+@pytest.mark.parametrize("rest", [b"[" * 100_000, b'"b":' + b"[" * 100_000, b'"b":"' + b"x" * 1_000_000 + b'"}}'])
+def test_entry_without_an_end_cannot_be_decoded(rest: bytes) -> None:
+    with pytest.raises(BodyDecodeError):
+        bodies.entry(b'{"a":{' + rest, "a")
 
 
 FRAME_BYTES = 16_777_216

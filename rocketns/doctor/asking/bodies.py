@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import islice
 from typing import Any
@@ -68,30 +69,14 @@ def entry(body: bytes, name: str) -> dict[str, Any] | None:
 
     Only this entry is decoded: the whole table may have ten thousands.
     """
-    key = orjson.dumps(name) + b":{"
-    at = body.find(key)
-    if at < 0:
+    _before, found, rest = body.partition(orjson.dumps(name) + b":{")
+    if not found:
         return None
-    start = at + len(key) - 1
-    end = _end_of_object(body, start)
-    return None if end is None else _plain(_loads(body[start:end]))
-
-
-def _end_of_object(body: bytes, start: int) -> int | None:
-    """Behind the bracket that closes the one at ``start``. None: not within ENTRY_BYTES_MAX."""
-    depth, in_text, escaped = 0, False, False
-    for at in range(start, min(len(body), start + ENTRY_BYTES_MAX)):
-        byte = body[at]
-        if in_text:
-            in_text = escaped or byte != 0x22
-            escaped = not escaped and byte == 0x5C
-        elif byte == 0x22:
-            in_text = True
-        elif byte in b"{}":
-            depth += 1 if byte == 0x7B else -1
-            if not depth:
-                return at + 1
-    return None
+    try:
+        text = "{" + rest[:ENTRY_BYTES_MAX].decode("utf-8", "replace")
+        return _plain(json.JSONDecoder().raw_decode(text)[0])
+    except (ValueError, RecursionError) as error:
+        raise BodyDecodeError(f"the entry of {name!r} is no JSON object") from error
 
 
 def similar_groups(body: bytes, name: str) -> tuple[str, ...]:

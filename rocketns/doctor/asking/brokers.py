@@ -23,6 +23,7 @@ from rocketns.doctor.facts import (
     FleetFacts,
     NameServerFacts,
     Offsets,
+    number,
     own_list,
     sends_less,
 )
@@ -117,7 +118,6 @@ Value = TypeVar("Value")
 TABLES = ("topics", "groups", "similar", "consumers", "consumption", "codes")
 # A broker of 5.x gives so many of its topics, and the number of all (enableSplitMetadata). An older one gives all.
 SOME_TOPICS: Fields = {"topicSeq": "0", "maxTopicNum": "1000"}
-DIGITS_MAX = 9  # of a number of topics
 NAME_SERVERS_MAX = 16  # of a broker's list that are resolved
 _SYSTEM_GROUPS = "CID_RMQ_SYS_"  # MixAll.CID_RMQ_SYS_PREFIX: a broker creates them whatever its configuration says
 BROADCASTING = "BROADCASTING"
@@ -248,10 +248,8 @@ class Interview:
 def _measured(body: bytes, total: str | None) -> dict[str, int]:
     """The number of topics, and the bytes of all; of some of them by their mean."""
     here = body.count(b'"topicName":')
-    if not here or total is None or not (total.isascii() and total.isdecimal() and len(total) <= DIGITS_MAX):
-        return {"topics_bytes": len(body), "topics_count": here}
-    count = max(int(total), here)
-    return {"topics_bytes": len(body) * count // here, "topics_count": count}
+    count = max(number(total, 0), here) if here else 0
+    return {"topics_bytes": len(body) * count // here if here else len(body), "topics_count": count}
 
 
 def _decoded(answer: RemotingCommand | None, decode: Callable[[bytes], Value]) -> Value | None:
@@ -274,11 +272,9 @@ def _facts(candidate: Candidate, found: dict[str, Any]) -> BrokerFacts:
     if candidate.shown_by:
         return BrokerFacts(candidate.name, candidate.broker_id, candidate.cluster, candidate.addr, **found)
     settings = found.get("configuration") or {}
-    number = settings.get("brokerId", "")
-    own_id = int(number) if number.isascii() and number.isdecimal() else MASTER_ID
     return BrokerFacts(
-        settings.get("brokerName", ""), own_id, settings.get("brokerClusterName", ""), candidate.addr,
-        is_announced=False, **found,
+        settings.get("brokerName", ""), number(settings.get("brokerId"), MASTER_ID),
+        settings.get("brokerClusterName", ""), candidate.addr, is_announced=False, **found,
     )  # fmt: skip
 
 

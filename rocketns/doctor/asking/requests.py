@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from enum import IntEnum
+from typing import Any
 
-from rocketns.doctor.facts import DoctorOptions, Requests
+from rocketns.doctor.facts import DoctorOptions
 from rocketns.errors import RocketnsError
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC
@@ -60,12 +61,12 @@ class RequestBudget:
             raise OverBudgetError(f"{kind} may be sent to {addr} at most {self._most.get(kind, 0)} times")
         self._sent[addr, kind] += 1
 
-    def requests(self, to: str) -> Requests:
-        """What was sent, and what may be, for the output; ``to`` names the kind of peer."""
+    def requests(self, to: str) -> dict[str, Any]:
+        """What was sent, and what may be, for the output as JSON; ``to`` names the kind of peer."""
         sent: dict[str, dict[str, int]] = {}
         for (addr, kind), count in self._sent.items():
             sent.setdefault(addr, {})[_name(kind)] = count
-        return Requests(to, {_name(kind): most for kind, most in self._most.items()}, sent)
+        return {"to": to, "mostToEach": {_name(kind): most for kind, most in self._most.items()}, "sent": sent}
 
 
 def _name(kind: int | str) -> str:

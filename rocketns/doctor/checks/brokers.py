@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median_low
 
 from rocketns.doctor.checks.showing import listed
@@ -78,19 +77,12 @@ VERSION = "broker-version"
 V4_6_0 = 333
 
 
-@dataclass(frozen=True, slots=True)
-class Feature:
-    """What clients from ``since`` on can do, and older brokers do not answer."""
-
-    since: int
-    what: str
-
-
+# What clients from a version on can do, and older brokers do not answer.
 FEATURES = (
-    Feature(V4_6_0, N_("request and reply (Producer.request): the broker has no REPLY_TOPIC")),
-    Feature(V5_0_0, N_("pop consumption, so simple consumers and clients over gRPC: request 200050 is not supported")),
-    Feature(V5_0_0, N_("messages of any delay (timer messages): the broker delivers them at once")),
-    Feature(V5_0_0, N_("static topics, and configurations of single topics and groups: requests 351 and 352")),
+    (V4_6_0, N_("request and reply (Producer.request): the broker has no REPLY_TOPIC")),
+    (V5_0_0, N_("pop consumption, so simple consumers and clients over gRPC: request 200050 is not supported")),
+    (V5_0_0, N_("messages of any delay (timer messages): the broker delivers them at once")),
+    (V5_0_0, N_("static topics, and configurations of single topics and groups: requests 351 and 352")),
 )
 
 
@@ -104,7 +96,7 @@ def version(facts: FleetFacts) -> Iterator[Diagnosis]:
         if broker.version is not None:
             by_version.setdefault(broker.version, set()).add(broker.name or broker.addr)
     for older, names in sorted(by_version.items()):
-        lacking = [one for one in FEATURES if older < one.since <= client]
+        lacking = [what for since, what in FEATURES if older < since <= client]
         if lacking:
             yield _older(client, older, names, lacking)
 
@@ -114,14 +106,14 @@ def is_told(facts: FleetFacts) -> bool:
     return facts.options.client_version is not None and any(one.version is not None for one in facts.brokers)
 
 
-def _older(client: int, older: int, names: set[str], lacking: list[Feature]) -> Diagnosis:
+def _older(client: int, older: int, names: set[str], lacking: list[str]) -> Diagnosis:
     words = {"client": version_name(client), "broker": version_name(older), "names": listed(names)}
     sentence = _(
         "The brokers %(names)s have version %(broker)s: a client of %(client)s can do things that they cannot."
     )
     evidence = (
         _("%(names)s: the headers of answers say version %(broker)s") % words,
-        *(_("not there: %(what)s") % {"what": _(one.what)} for one in lacking),
+        *(_("not there: %(what)s") % {"what": _(what)} for what in lacking),
     )
     commands = (_("# use only what a broker of %(broker)s has, or a newer broker") % words,)
     return Diagnosis(VERSION, Health.ILL, sentence % words, evidence, commands, Weight.NOTE)

@@ -8,7 +8,7 @@ from typing import Any
 
 from rocketns.addresses import listed, literal, split, with_port
 from rocketns.doctor.checks.showing import addresses_of, mqadmin, weight_of_brokers
-from rocketns.doctor.facts import BrokerFacts, FleetFacts, NameServerFacts, ServerKind, sends_less
+from rocketns.doctor.facts import BrokerFacts, FleetFacts, NameServerFacts, ServerKind, number, sends_less
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
 from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
@@ -194,8 +194,7 @@ def _elsewhere(facts: FleetFacts, broker: BrokerFacts, lacking: list[NameServerF
 
 def _refused(facts: FleetFacts, broker: BrokerFacts, words: dict[str, str], evidence: tuple[str, ...]) -> Diagnosis:
     """It knows the name server, and is not there."""
-    text = broker.setting("updateNameServerAddrPeriod") or ""
-    each_ms = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else READS_LIST_EACH_MS
+    each_ms = number(broker.setting("updateNameServerAddrPeriod"), READS_LIST_EACH_MS)
     sentence = _("The broker %(broker)s has %(lacking)s in its list of name servers, and is not registered there. It "
                  "reads a changed list every %(s)g s. If it was changed before that, what it sends does not arrive, or "
                  "is refused.") % {**words, "s": each_ms / 1000}  # fmt: skip
