@@ -22,11 +22,10 @@ from interop.harness.servers import NameServer, RocketnsServer
 from rocketns.__main__ import main
 from rocketns.doctor.arguments import WrongListError, addresses, build, options_of
 from rocketns.doctor.asking.connecting import UnreachedError, place_of, resolve
-from rocketns.doctor.checks.catalogue import CHECKS
 from rocketns.doctor.facts import DoctorOptions, FleetFacts, IpScope, NameServerFacts, Reaction
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.output import Palette, report_json, report_text
-from rocketns.doctor.report import FINDINGS_MAX, LINES_MAX, Report, ranked, run
+from rocketns.doctor.report import CHECKS, FINDINGS_MAX, LINES_MAX, Report, ranked, run
 from rocketns.fleet.group_view import GroupView
 from rocketns.logtext import LINE_CHARACTERS_MAX
 from rocketns.protocol.body.route import TopicRouteData, queue_data

@@ -3,20 +3,165 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any, TypeVar
 
-from rocketns.client.name_server import Signer
+from rocketns.client.name_server import Fields, Signer, UnusableError, decoded, route_fields
 from rocketns.client.resolving import every_address
 from rocketns.client.tls import client_context
+from rocketns.config.properties import of_lines
 from rocketns.config.tls import TlsConfig
 from rocketns.doctor.asking.brokers import ask_brokers
-from rocketns.doctor.asking.connecting import Line
-from rocketns.doctor.asking.name_servers import read_groups, read_name_server
-from rocketns.doctor.asking.requests import LOOK_EVERY_S, LOOKS_OF_SUSPICION, RequestBudget, looks, name_server_budget
-from rocketns.doctor.facts import DoctorOptions, FleetFacts, LaterGroups, NameServerFacts
+from rocketns.doctor.asking.connecting import Call, Line, UnreachedError, reach
+from rocketns.doctor.asking.requests import (
+    LOOK_EVERY_S,
+    LOOKS_OF_SUSPICION,
+    RequestBudget,
+    looks,
+    name_server_budget,
+    topics_to_look_up,
+)
+from rocketns.doctor.facts import DoctorOptions, FleetFacts, LaterGroups, NameServerFacts, Reaction, ServerKind
 from rocketns.doctor.progress import ProgressLine
 from rocketns.doctor.words import _
+from rocketns.errors import BodyDecodeError
+from rocketns.fleet.group_view import GroupView, group_views
+from rocketns.protocol.body.decoding import (
+    decode_cluster_info,
+    decode_kv_table,
+    decode_topic_list,
+    decode_topic_route_data,
+)
+from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
+from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, RequestCode, ResponseCode
+from rocketns.protocol.command import RemotingCommand
+from rocketns.protocol.json import fastjson
+
+FIRST = RequestCode.GET_BROKER_CLUSTER_INFO
+Value = TypeVar("Value")
+
+
+class Tables:
+    """``found`` are fields of NameServerFacts; ``error`` says what could not be read."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._errors: list[str] = []
+        self.found: dict[str, Any] = {"codes": {}, "routes": {}}
+
+    @property
+    def error(self) -> str:
+        return "; ".join(dict.fromkeys(self._errors))
+
+    def brokers(self, answer: RemotingCommand) -> None:
+        """The groups, of the answer to the first question."""
+        self.found["version"] = answer.version
+        try:
+            if (both := self._kept(FIRST, answer, _cluster_info)) is not None:
+                self.found["groups"], self.found["clusters"] = both
+        except UnusableError as error:
+            self._errors.append(str(error))
+        is_broker = answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+        self.found["kind"] = ServerKind.OTHER if is_broker else ServerKind.UNKNOWN
+
+    async def rest(self, topics: Sequence[str]) -> None:
+        """The routes, and the rest. Names of topics are last: a list above the limit of a frame ends the connection."""
+        if self.found["kind"] is ServerKind.OTHER:
+            return
+        for reading in self._readings(topics):
+            try:
+                await reading
+            except (UnusableError, UnreachedError) as error:
+                self._errors.append(str(error))
+
+    def _readings(self, topics: Sequence[str]) -> Iterator[Coroutine[Any, Any, None]]:
+        yield from map(self._route, topics)
+        yield self._table("configuration", RequestCode.GET_NAMESRV_CONFIG, {}, _properties)
+        order: Fields = {"namespace": NAMESPACE_ORDER_TOPIC_CONFIG}
+        yield self._table("order", RequestCode.GET_KVLIST_BY_NAMESPACE, order, decode_kv_table)
+        yield self._kind()
+        yield self._table("topics", RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {}, _topics)
+
+    async def _route(self, topic: str) -> None:
+        code = RequestCode.GET_ROUTEINFO_BY_TOPIC
+        answer = await self._asked(code, route_fields(topic))
+        if answer.code == ResponseCode.TOPIC_NOT_EXIST:
+            self.found["routes"][topic] = None
+        elif (route := self._kept(code, answer, decode_topic_route_data)) is not None:
+            self.found["routes"][topic] = route
+
+    async def _kind(self) -> None:
+        """Only rocketns knows the request. Its properties are those of Java's name server."""
+        answer = await self._asked(RequestCode.GET_ROUTE_DIGESTS, {})
+        if answer.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            self.found["kind"] = ServerKind.ROCKETNS
+        elif "kvConfigPath" in self.found.get("configuration", {}):
+            self.found["kind"] = ServerKind.JAVA
+
+    async def _table(self, name: str, code: RequestCode, fields: Fields, decode: Callable[[bytes], object]) -> None:
+        if (value := self._kept(code, await self._asked(code, fields), decode)) is not None:
+            self.found[name] = value
+
+    async def _asked(self, code: RequestCode, fields: Fields) -> RemotingCommand:
+        return (await self._call.ask(code, fields, FRAME_SIZE_MAX_BYTES)).answer
+
+    def _kept(self, code: RequestCode, answer: RemotingCommand, decode: Callable[[bytes], Value]) -> Value | None:
+        """What an answer says; None, and its code is kept, where it is no success. UnusableError."""
+        if answer.code == ResponseCode.SUCCESS:
+            return decoded(answer.body or b"", decode)
+        self.found["codes"][code] = answer.code
+        return None
+
+
+def _properties(body: bytes) -> dict[str, str]:
+    return of_lines(body.decode("utf-8", "replace"))
+
+
+def _topics(body: bytes) -> frozenset[str]:
+    return frozenset(decode_topic_list(body))
+
+
+def _cluster_info(body: bytes) -> tuple[dict[str, GroupView], dict[str, frozenset[str]]]:
+    """The groups by broker name, and the broker names of each cluster."""
+    return group_views(decode_cluster_info(body)), fastjson.read(body, _clusters_of)
+
+
+def _clusters_of(value: Any) -> dict[str, frozenset[str]]:
+    table = (fastjson.as_object(value) or {}).get("clusterAddrTable") or {}
+    if not isinstance(table, dict) or not all(isinstance(names, list) for names in table.values()):
+        raise BodyDecodeError("clusterAddrTable is no table of lists")
+    return {str(cluster): frozenset(str(name) for name in names) for cluster, names in table.items()}
+
+
+async def read_name_server(addr: str, line: Line, budget: RequestBudget, options: DoctorOptions) -> NameServerFacts:
+    """All that it says. Never raises for what it does."""
+    reached = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line, budget)
+    found = reached.facts
+    if reached.call is None or reached.first is None:
+        outcome = Reaction.UNREACHABLE if found.outcome is Reaction.NO_HOST else found.outcome
+        return NameServerFacts(addr, outcome, found.error, found.ips, found.is_here)
+    tables = Tables(reached.call)
+    tables.brokers(reached.first.answer)
+    try:
+        await tables.rest(topics_to_look_up(options))
+    finally:
+        reached.call.close()
+    return NameServerFacts(addr, Reaction.ANSWERED, tables.error, found.ips, found.is_here, **tables.found)
+
+
+async def read_groups(addr: str, line: Line, budget: RequestBudget) -> dict[str, GroupView] | None:
+    """Its broker groups once more. None: it does not say."""
+    reached = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line, budget)
+    if reached.call is None or reached.first is None:
+        return None
+    reached.call.close()
+    try:
+        return group_views(decode_cluster_info(reached.first.answer.body or b""))
+    except BodyDecodeError:
+        return None
+
 
 # Of one name server, in all looks that differ: some 50 MB. Beyond it, looks that show something new are left out.
 MEMBERS_MAX = 100_000

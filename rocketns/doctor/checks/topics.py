@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocketns.doctor.checks.fleet import seen
+from rocketns.doctor.checks.brokers import seen
 from rocketns.doctor.checks.showing import addresses_of, listed, mqadmin, weight_of_brokers
 from rocketns.doctor.facts import BrokerFacts, FleetFacts, NameServerFacts
 from rocketns.doctor.finding import Diagnosis, Health, Weight
