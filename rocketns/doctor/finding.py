@@ -39,8 +39,3 @@ class Diagnosis:
     commands: tuple[str, ...] = ()
     weight: Weight = Weight.EXPLAINS
     follows: frozenset[str] = field(default_factory=frozenset)
-
-    @property
-    def matters(self) -> bool:
-        """Whether the run's exit status depends on it, where it cannot be told."""
-        return self.weight >= Weight.PARTLY

@@ -128,7 +128,7 @@ class Report:
     def exit_status(self) -> int:
         if self.of(Health.ILL):
             return EXIT_ILL
-        return EXIT_CANNOT_TELL if any(one.matters for one in self.of(Health.UNKNOWN)) else EXIT_WELL
+        return EXIT_CANNOT_TELL if any(one.weight >= Weight.PARTLY for one in self.of(Health.UNKNOWN)) else EXIT_WELL
 
 
 def run(facts: FleetFacts) -> Report:

@@ -14,7 +14,7 @@ from interop.harness import codes
 from interop.harness.ports import free_port
 from rocketns.doctor.asking import gathering
 from rocketns.doctor.asking.connecting import outcome_of
-from rocketns.doctor.asking.requests import LOOK_EVERY_S
+from rocketns.doctor.asking.gathering import LOOK_EVERY_S
 from rocketns.doctor.checks.showing import setting
 from rocketns.doctor.facts import BrokerFacts, NameServerFacts, Reaction, ServerKind
 from rocketns.doctor.finding import Health

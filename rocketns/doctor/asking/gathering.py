@@ -15,14 +15,7 @@ from rocketns.config.properties import of_lines
 from rocketns.config.tls import TlsConfig
 from rocketns.doctor.asking.brokers import ask_brokers
 from rocketns.doctor.asking.connecting import Call, Line, UnreachedError, reach
-from rocketns.doctor.asking.requests import (
-    LOOK_EVERY_S,
-    LOOKS_OF_SUSPICION,
-    RequestBudget,
-    looks,
-    name_server_budget,
-    topics_to_look_up,
-)
+from rocketns.doctor.asking.requests import CONNECTS_MAX, RETRY_PREFIX, RequestBudget
 from rocketns.doctor.facts import DoctorOptions, FleetFacts, LaterGroups, NameServerFacts, Reaction, ServerKind
 from rocketns.doctor.progress import ProgressLine
 from rocketns.doctor.words import _
@@ -38,6 +31,7 @@ from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
 from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, RequestCode, ResponseCode
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.json import fastjson
+from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC
 
 FIRST = RequestCode.GET_BROKER_CLUSTER_INFO
 Value = TypeVar("Value")
@@ -161,6 +155,37 @@ async def read_groups(addr: str, line: Line, budget: RequestBudget) -> dict[str,
         return group_views(decode_cluster_info(reached.first.answer.body or b""))
     except BodyDecodeError:
         return None
+
+
+# 8 looks come at 8 moments of the 30 s between two registrations, evenly spread, and of 10 s as well. Looks each 5 s
+# come at 2 moments of 10 s, so they could see the same of two brokers each time.
+LOOK_EVERY_S = 3.75
+LOOKS_OF_SUSPICION = 8
+
+
+def topics_to_look_up(options: DoctorOptions) -> tuple[str, ...]:
+    """The topics whose routes each name server is asked for, once each."""
+    retries = tuple(RETRY_PREFIX + group for group in options.groups)
+    return tuple(dict.fromkeys((*options.topics, CREATION_TOPIC, SELF_TEST_TOPIC, *retries)))
+
+
+def looks(options: DoctorOptions) -> int:
+    """How often each name server is asked for its brokers again, because the user wants it."""
+    return int(options.watch_s // LOOK_EVERY_S)
+
+
+def name_server_budget(options: DoctorOptions) -> RequestBudget:
+    """What each name server may be asked."""
+    return RequestBudget({
+        # one more to tell TLS from plain, and one for each look
+        "connect": CONNECTS_MAX + (looks(options) or LOOKS_OF_SUSPICION),
+        RequestCode.GET_BROKER_CLUSTER_INFO: 2 + (looks(options) or LOOKS_OF_SUSPICION),
+        RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: 1,
+        RequestCode.GET_NAMESRV_CONFIG: 1,
+        RequestCode.GET_KVLIST_BY_NAMESPACE: 1,
+        RequestCode.GET_ROUTE_DIGESTS: 1,  # rocketns' own: a Java name server answers that it does not know it
+        RequestCode.GET_ROUTEINFO_BY_TOPIC: len(topics_to_look_up(options)),
+    })  # fmt: skip
 
 
 # Of one name server, in all looks that differ: some 50 MB. Beyond it, looks that show something new are left out.
