@@ -331,13 +331,10 @@ class FleetFacts:
     def _queues(self) -> dict[str, dict[str, QueueData]]:
         return {}
 
-    def missing_topics(self) -> Iterator[str]:
+    def missing_topics(self) -> list[str]:
         """The topics that were asked for, and that no name server has; at least one said so."""
-        for topic in self.options.topics:
-            if not any(one.has(topic) for one in self.name_servers) and any(
-                one.lacks(topic) for one in self.name_servers
-            ):
-                yield topic
+        return [topic for topic in self.options.topics if any(one.lacks(topic) for one in self.name_servers)
+                and not any(one.has(topic) for one in self.name_servers)]  # fmt: skip
 
     def unknown_at(self) -> Iterator[tuple[str, BrokerFacts]]:
         """The topics that were asked for, each with a master that name servers route to, and that does not have it."""

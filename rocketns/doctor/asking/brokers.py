@@ -263,7 +263,7 @@ def _decoded(answer: RemotingCommand | None, decode: Callable[[bytes], Value]) -
 async def _ips(name_server: str) -> tuple[str, ...]:
     """None where its host is not known here."""
     try:
-        return (await resolve(name_server, RESOLVE_WITHIN_S)).ips
+        return await resolve(name_server, RESOLVE_WITHIN_S)
     except UnreachedError:
         return ()
 

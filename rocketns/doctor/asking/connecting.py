@@ -41,15 +41,6 @@ class UnreachedError(RocketnsError):
         self.outcome = outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where to connect to. ``ips`` begins with the one that Java's clients take."""
-
-    addr: str
-    ips: tuple[str, ...]
-    port: int
-
-
 def place_of(ip: str) -> IpScope:
     """Where an IP address is; UNKNOWN for any other text."""
     found = literal(ip.partition("%")[0])
@@ -69,30 +60,30 @@ def _is_private(ip: Address) -> bool:
     return ip.is_private or (ip.version == 4 and ip in ipaddress.ip_network("100.64.0.0/10"))
 
 
-async def resolve(addr: str, within_s: float) -> Target:
-    """IPv4 addresses come first, as Java prefers them. UnreachedError: the host has no address."""
+async def resolve(addr: str, within_s: float) -> tuple[str, ...]:
+    """The IP addresses of its host, those of IPv4 first, as Java prefers them. UnreachedError: it has none."""
     host, port = split(addr)
     if port is None:
         raise UnreachedError(Reaction.UNRESOLVED, "it is no host:port")
     if literal(host.partition("%")[0]) is not None:
-        return Target(addr, (host,), port)
+        return (host,)
     try:
         async with asyncio.timeout(within_s):
-            return Target(addr, tuple(await addresses_of(host, port)), port)
+            return tuple(await addresses_of(host, port))
     except TimeoutError:
         raise UnreachedError(Reaction.UNRESOLVED, f"the resolver did not answer in {within_s:g} s") from None
     except (OSError, ValueError) as error:  # ValueError: a host that cannot be one
         raise UnreachedError(Reaction.UNRESOLVED, str(error)) from error
 
 
-async def connect(target: Target, within_s: float) -> socket.socket:
-    """A connected socket to the first IP address. UnreachedError if there is none in time."""
+async def connect(ip: str, port: int | None, within_s: float) -> socket.socket:
+    """A connected socket. UnreachedError if there is none in time."""
     loop = asyncio.get_running_loop()
     opened: socket.socket | None = None
     try:
         async with asyncio.timeout(within_s):
             family, kind, _, _, where = (await loop.getaddrinfo(
-                target.ips[0], target.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST))[0]  # fmt: skip
+                ip, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST))[0]  # fmt: skip
             opened = socket.socket(family, kind)
             opened.setblocking(False)
             await loop.sock_connect(opened, where)
@@ -239,13 +230,13 @@ def _is_frame(first: bytes) -> bool:
     return len(first) < HEAD_BYTES or (first[4] in tuple(SerializeType) and first[0] < 0x80 and any(first[5:8]))
 
 
-async def open_call(target: Target, line: Line, budget: RequestBudget) -> Call:
+async def open_call(addr: str, ip: str, line: Line, budget: RequestBudget) -> Call:
     """A connection. UnreachedError if there is none, or no TLS over it."""
-    budget.spend(target.addr, "connect")
+    budget.spend(addr, "connect")
     began_s = time.monotonic()
-    opened = await connect(target, line.within_s)
+    opened = await connect(ip, split(addr)[1], line.within_s)
     ms = (time.monotonic() - began_s) * 1000
-    connection = _Connection(target.addr)
+    connection = _Connection(addr)
     name = None if line.context is None else ""  # an address has none, and is not compared with a certificate
     try:
         async with asyncio.timeout(line.within_s):
@@ -256,7 +247,7 @@ async def open_call(target: Target, line: Line, budget: RequestBudget) -> Call:
         opened.close()
         connection.lost()
         raise _of_handshake(error) from error
-    return Call(target.addr, connection, line, budget, ms)
+    return Call(addr, connection, line, budget, ms)
 
 
 def _of_handshake(error: Exception) -> UnreachedError:
@@ -287,22 +278,24 @@ async def reach(addr: str, code: int, bytes_max: int, line: Line, budget: Reques
     """
     facts = AddressFacts(addr)
     try:
-        target = await resolve(addr, line.within_s)
-        is_here = await is_own(with_port(target.ips[0], target.port), target.port)
-        facts = replace(facts, ips=target.ips, place=place_of(target.ips[0]), is_here=is_here)
-        call, first = await _opened(target, code, bytes_max, line, budget)
+        (ip, *_others) = ips = await resolve(addr, line.within_s)
+        port = split(addr)[1] or 0
+        facts = replace(facts, ips=ips, place=place_of(ip), is_here=await is_own(with_port(ip, port), port))
+        call, first = await _opened(addr, ip, code, bytes_max, line, budget)
     except HandshakeError as error:
         return Reached(replace(facts, outcome=error.outcome, error=str(error)))
     except UnreachedError as error:
         outcome = error.outcome
         if outcome is Reaction.CLOSED:
-            outcome = await _other_way(target, code, bytes_max, line, budget) or outcome
+            outcome = await _other_way(addr, ip, code, bytes_max, line, budget) or outcome
         return Reached(replace(facts, outcome=outcome, error=str(error)))
     return Reached(replace(facts, outcome=Reaction.ANSWERED, ms=call.ms), call, first)
 
 
-async def _opened(target: Target, code: int, bytes_max: int, line: Line, budget: RequestBudget) -> tuple[Call, Timed]:
-    call = await open_call(target, line, budget)
+async def _opened(
+    addr: str, ip: str, code: int, bytes_max: int, line: Line, budget: RequestBudget
+) -> tuple[Call, Timed]:
+    call = await open_call(addr, ip, line, budget)
     try:
         return call, await call.ask(code, {}, bytes_max)
     except BaseException:
@@ -310,13 +303,15 @@ async def _opened(target: Target, code: int, bytes_max: int, line: Line, budget:
         raise
 
 
-async def _other_way(target: Target, code: int, bytes_max: int, line: Line, budget: RequestBudget) -> Reaction | None:
+async def _other_way(
+    addr: str, ip: str, code: int, bytes_max: int, line: Line, budget: RequestBudget
+) -> Reaction | None:
     """SPEAKS_TLS or SPEAKS_PLAIN if the peer speaks that, and not what it was asked in. None: neither."""
     try:
         if line.context is None:
-            (await open_call(target, replace(line, context=_any_tls()), budget)).close()
+            (await open_call(addr, ip, replace(line, context=_any_tls()), budget)).close()
             return Reaction.SPEAKS_TLS
-        call, _ = await _opened(target, code, bytes_max, replace(line, context=None), budget)
+        call, _ = await _opened(addr, ip, code, bytes_max, replace(line, context=None), budget)
     except HandshakeError:
         return Reaction.SPEAKS_TLS
     except UnreachedError:
