@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from rocketns.client.connection import NotSentError, RefusedError
 from rocketns.client.name_server import NOT_READY, Fields, NameServer, UnusableError, route_fields
 from rocketns.client.remoting_client import RemotingClient
-from rocketns.collect.schedule import Ask, Budget, Kind
+from rocketns.collect.schedule import Ask, PollBudget, PollKind
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.encoding import encode_request
 
@@ -26,18 +26,18 @@ ANSWER_BYTES_MAX: dict[int, int] = {
     RequestCode.GET_NAMESRV_CONFIG: MIB,
 }
 CODES = {
-    Kind.GROUPS: RequestCode.GET_BROKER_CLUSTER_INFO,
-    Kind.NAMES: RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER,
-    Kind.KV: RequestCode.GET_KVLIST_BY_NAMESPACE,
-    Kind.CONFIGURATION: RequestCode.GET_NAMESRV_CONFIG,
-    Kind.ROUTE: RequestCode.GET_ROUTEINFO_BY_TOPIC,
+    PollKind.GROUPS: RequestCode.GET_BROKER_CLUSTER_INFO,
+    PollKind.NAMES: RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER,
+    PollKind.KV: RequestCode.GET_KVLIST_BY_NAMESPACE,
+    PollKind.CONFIGURATION: RequestCode.GET_NAMESRV_CONFIG,
+    PollKind.ROUTE: RequestCode.GET_ROUTEINFO_BY_TOPIC,
 }
 # Answers that say that there is nothing.
-NOTHING = {Kind.KV: ResponseCode.QUERY_NOT_FOUND, Kind.ROUTE: ResponseCode.TOPIC_NOT_EXIST}
+NOTHING = {PollKind.KV: ResponseCode.QUERY_NOT_FOUND, PollKind.ROUTE: ResponseCode.TOPIC_NOT_EXIST}
 REFUSALS = frozenset({ResponseCode.NO_PERMISSION, ResponseCode.REQUEST_CODE_NOT_SUPPORTED})
 BUSY = frozenset({ResponseCode.SYSTEM_BUSY, ResponseCode.GO_AWAY})
 # What a name server is watched without.
-MAY_LACK = frozenset({Kind.NAMES, Kind.KV, Kind.CONFIGURATION})
+MAY_LACK = frozenset({PollKind.NAMES, PollKind.KV, PollKind.CONFIGURATION})
 
 
 class RequestRefusedError(UnusableError):
@@ -60,9 +60,9 @@ async def read(server: NameServer, ask: Ask) -> bytes | None:
 
 
 def _fields(ask: Ask) -> Fields:
-    if ask.kind is Kind.ROUTE:
+    if ask.kind is PollKind.ROUTE:
         return route_fields(ask.name)
-    return {"namespace": ask.name} if ask.kind is Kind.KV else {}
+    return {"namespace": ask.name} if ask.kind is PollKind.KV else {}
 
 
 GET_BROKER_RUNTIME_INFO = 28  # a request of brokers
@@ -86,7 +86,7 @@ class Brokers:
 
     def __init__(self, client: RemotingClient) -> None:
         self._client = client
-        self._budget = Budget(ASKS_PER_SECOND)
+        self._budget = PollBudget(ASKS_PER_SECOND)
         self._said: dict[str, tuple[float, str]] = {}
 
     async def ask(self, addrs: Iterable[str]) -> dict[str, str]:

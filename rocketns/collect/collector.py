@@ -12,7 +12,7 @@ from rocketns.collect.asking import Brokers
 from rocketns.collect.observed_journal import ObservedJournal, SteadyClock
 from rocketns.collect.observing import Observed
 from rocketns.collect.settings import Settings
-from rocketns.collect.upstream import Pace, Phase, Upstream
+from rocketns.collect.upstream import CollectedServer, Pace, Phase
 from rocketns.config import Limits
 from rocketns.config.tls import TlsConfig
 from rocketns.protocol.codes import SerializeType
@@ -37,23 +37,23 @@ class Collector:
         self._asking = RemotingClient(lambda: tls, settings.timeout_s, failures=logging.DEBUG)
         brokers = Brokers(self._asking) if settings.ask_brokers else None
         pace = Pace(settings.interval_s, settings.per_second, settings.namespaces)
-        self.upstreams: list[Upstream] = []
+        self.upstreams: list[CollectedServer] = []
         for ns, addr in settings.name_servers:
             observed = Observed()
             journal = ObservedJournal(settings.journal_config, ns, observed, asyncio.get_running_loop().call_later)
             server = NameServer(self._client, addr, SerializeType.JSON, settings.timeout_s, settings.signer)
-            self.upstreams.append(Upstream(ns, server, observed, journal, pace, self, epoch_ms, brokers))
+            self.upstreams.append(CollectedServer(ns, server, observed, journal, pace, self, epoch_ms, brokers))
         self._told: set[str] = set()  # of which it was said what a round costs
         self._spent: dict[str, int] = {}
 
-    def topics_elsewhere(self, asking: Upstream, broker_name: str) -> Iterable[str]:
+    def topics_elsewhere(self, asking: CollectedServer, broker_name: str) -> Iterable[str]:
         """Topics that other name servers show of a broker."""
         for other in self.upstreams:
             held = other.observed.tables.broker_topics.get(broker_name)
             if other is not asking and held is not None:
                 yield from held.names
 
-    def suspect_elsewhere(self, telling: Upstream, topics: Collection[str]) -> None:
+    def suspect_elsewhere(self, telling: CollectedServer, topics: Collection[str]) -> None:
         """These topics changed at a name server: the others are asked for them soon."""
         for other in self.upstreams:
             if other is not telling:
@@ -97,7 +97,7 @@ class Collector:
             log.log(level, "%s", standing(upstream, self._epoch_ms(), rate))
 
 
-def cost(upstream: Upstream) -> str:
+def cost(upstream: CollectedServer) -> str:
     """What a round of all topics costs, if the name server answers as fast as it may be asked, and how exact times are
     therefore."""
     known = f"{upstream.ns} ({upstream.addr}): times of brokers are known to {shown(upstream.interval_s)}"
@@ -108,7 +108,7 @@ def cost(upstream: Upstream) -> str:
     return f"{known}, those of its {topics} topics to {shown(takes_s)}: a round takes as long at {per_second:g}/s"
 
 
-def standing(upstream: Upstream, now_ms: int, requests_per_second: float) -> str:
+def standing(upstream: CollectedServer, now_ms: int, requests_per_second: float) -> str:
     """How a name server is, in one line."""
     tables, rounds = upstream.observed.tables, upstream.rounds
     last = f", the last took {shown(rounds.last_s)}" if rounds.last_s is not None else ""
@@ -131,5 +131,5 @@ def standing(upstream: Upstream, now_ms: int, requests_per_second: float) -> str
     return f"{upstream.ns} ({upstream.addr}): {'; '.join(parts)}"
 
 
-def _phase(upstream: Upstream) -> str:
+def _phase(upstream: CollectedServer) -> str:
     return "being read" if upstream.phase in (Phase.READING, Phase.RETURNING) else str(upstream.phase)

@@ -20,7 +20,7 @@ NAMES_EVERY_S = 10.0
 SETTINGS_EVERY_S = 60.0
 
 
-class Kind(IntEnum):
+class PollKind(IntEnum):
     """What is asked. The smaller is the more urgent."""
 
     GROUPS = 0
@@ -33,11 +33,11 @@ class Kind(IntEnum):
 class Ask(NamedTuple):
     """One request. ``name`` is a namespace or a topic, where the kind has one."""
 
-    kind: Kind
+    kind: PollKind
     name: str = ""
 
 
-GROUPS, NAMES, CONFIGURATION = Ask(Kind.GROUPS), Ask(Kind.NAMES), Ask(Kind.CONFIGURATION)
+GROUPS, NAMES, CONFIGURATION = Ask(PollKind.GROUPS), Ask(PollKind.NAMES), Ask(PollKind.CONFIGURATION)
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class Schedule:
     """``polls``: all that is asked. At first everything is due."""
 
     def __init__(self, interval_s: float, namespaces: Sequence[str]) -> None:
-        kv = [Ask(Kind.KV, namespace) for namespace in namespaces]
+        kv = [Ask(PollKind.KV, namespace) for namespace in namespaces]
         self._timers = {GROUPS: _Timer(interval_s), NAMES: _Timer(NAMES_EVERY_S)}
         self._timers |= {ask: _Timer(SETTINGS_EVERY_S) for ask in (*kv, CONFIGURATION)}
 
@@ -64,7 +64,7 @@ class Schedule:
         """Requests a second, all together."""
         return sum(1 / timer.every_s for timer in self._timers.values())
 
-    def next(self, now_s: float, kinds: Collection[Kind]) -> Ask | None:
+    def next(self, now_s: float, kinds: Collection[PollKind]) -> Ask | None:
         """The most urgent poll of these kinds that is due, and is not waited for. Call `done` when it ended."""
         for ask, timer in self._timers.items():
             if timer.due_s <= now_s and not timer.is_asked and ask.kind in kinds:
@@ -87,13 +87,13 @@ class Schedule:
             if with_groups or ask != GROUPS:
                 timer.due_s = now_s
 
-    def wait_s(self, now_s: float, kinds: Collection[Kind]) -> float:
+    def wait_s(self, now_s: float, kinds: Collection[PollKind]) -> float:
         """How long until something of these kinds is due."""
         waiting = [timer.due_s for ask, timer in self._timers.items() if not timer.is_asked and ask.kind in kinds]
         return max(0.0, min(waiting, default=now_s + SETTINGS_EVERY_S) - now_s)
 
 
-class Budget:
+class PollBudget:
     """``spent`` counts the requests. Polls and lookups share the slots: the most urgent request gets the next one."""
 
     def __init__(self, per_second: float) -> None:
@@ -118,7 +118,7 @@ class Budget:
 UNKNOWN = b""
 
 
-class Seen(NamedTuple):
+class SeenTopic(NamedTuple):
     """The last that is known of a topic: when the request that showed it was sent, in epoch ms and loop time.
 
     ``digest`` is that of the answer's body; UNKNOWN: any answer must be decoded. Without ``is_answered`` there was no
@@ -137,7 +137,7 @@ class Rounds:
     """
 
     def __init__(self, pause_s: float) -> None:
-        self.seen: dict[str, Seen] = {}
+        self.seen: dict[str, SeenTopic] = {}
         self.count = 0
         self.last_s: float | None = None
         self.unanswered = 0
@@ -155,14 +155,14 @@ class Rounds:
             self.forget(gone)
         new = [topic for topic in names if topic not in self.seen]
         for topic in new:
-            self._put(topic, Seen(UNKNOWN, absent_ms, now_s, is_answered=False))
+            self._put(topic, SeenTopic(UNKNOWN, absent_ms, now_s, is_answered=False))
         self.suspect(new)
         return new
 
     def restore(self, names: Iterable[str], sent_ms: int, now_s: float) -> None:
         """Topics whose routes are known of an earlier time."""
         for topic in names:
-            self._put(topic, Seen(UNKNOWN, sent_ms, now_s, is_answered=True))
+            self._put(topic, SeenTopic(UNKNOWN, sent_ms, now_s, is_answered=True))
 
     def looked_ms(self, now_ms: int) -> int:
         """Each topic was looked at then or later, epoch ms."""
@@ -223,7 +223,7 @@ class Rounds:
             return self._pause_s
         return max(0.0, self._began_s + self._pause_s - now_s)
 
-    def answered(self, topic: str, seen: Seen, *, exists: bool) -> None:
+    def answered(self, topic: str, seen: SeenTopic, *, exists: bool) -> None:
         """There was an answer. A topic that no list has is known from now on if it has a route, and there is room."""
         self._asked.discard(topic)
         if topic in self.seen or (exists and len(self.seen) < TOPICS_MAX):
@@ -235,7 +235,7 @@ class Rounds:
         if again:
             self.suspect((topic,))
 
-    def _put(self, topic: str, seen: Seen) -> None:
+    def _put(self, topic: str, seen: SeenTopic) -> None:
         before = self.seen.get(topic)
         self.unanswered += (not seen.is_answered) - (before is not None and not before.is_answered)
         self._strangers -= before is None and topic in self._suspects

@@ -15,7 +15,7 @@ from rocketns.client.name_server import LOOKUPS_AT_ONCE, NameServer, UnusableErr
 from rocketns.collect.asking import Brokers, RequestRefusedError, read
 from rocketns.collect.observed_journal import ObservedJournal
 from rocketns.collect.observing import Observed
-from rocketns.collect.schedule import GROUPS, NAMES, Ask, Budget, Kind, Rounds, Schedule
+from rocketns.collect.schedule import GROUPS, NAMES, Ask, PollBudget, PollKind, Rounds, Schedule
 from rocketns.collect.watch import Moment, Watch, decoded_groups
 from rocketns.routeinfo.events import Event
 
@@ -35,10 +35,10 @@ class Phase(StrEnum):
 
 # What may be asked, and so change what is known.
 ASKED = {
-    Phase.LOST: frozenset({Kind.GROUPS}),
-    Phase.RETURNING: frozenset({Kind.GROUPS, Kind.KV, Kind.CONFIGURATION}),
-    Phase.READING: frozenset(Kind),
-    Phase.WATCHED: frozenset(Kind),
+    Phase.LOST: frozenset({PollKind.GROUPS}),
+    Phase.RETURNING: frozenset({PollKind.GROUPS, PollKind.KV, PollKind.CONFIGURATION}),
+    Phase.READING: frozenset(PollKind),
+    Phase.WATCHED: frozenset(PollKind),
 }
 
 
@@ -59,11 +59,11 @@ class Pace(NamedTuple):
 class Fleet(Protocol):
     """What the collector does for one of its upstreams."""
 
-    def topics_elsewhere(self, asking: Upstream, broker_name: str) -> Iterable[str]: ...
-    def suspect_elsewhere(self, telling: Upstream, topics: Collection[str]) -> None: ...
+    def topics_elsewhere(self, asking: CollectedServer, broker_name: str) -> Iterable[str]: ...
+    def suspect_elsewhere(self, telling: CollectedServer, topics: Collection[str]) -> None: ...
 
 
-class Upstream:
+class CollectedServer:
     """`restore`, then `run` until it is cancelled, then `close`. All on one event loop's thread."""
 
     def __init__(
@@ -80,7 +80,7 @@ class Upstream:
         self.changes = self.boots = 0
         self.refused: dict[Ask, str] = {}
         self._failing: Counter[Ask] = Counter()  # settings and names: failures in a row
-        self.budget = Budget(pace.per_second)
+        self.budget = PollBudget(pace.per_second)
         self.schedule = Schedule(pace.interval_s, pace.namespaces)
         self.rounds = Rounds(pace.interval_s)
         self._server = server
@@ -173,12 +173,12 @@ class Upstream:
         if topic is None:
             return None
         self._lookups += 1
-        return Ask(Kind.ROUTE, topic)
+        return Ask(PollKind.ROUTE, topic)
 
     @property
     def _may_look_up(self) -> bool:
         is_well = self._lookup_failures < LOOKUP_FAILURES_MAX and not self._failures
-        return Kind.ROUTE in ASKED[self.phase] and is_well and self._lookups < LOOKUPS_AT_ONCE
+        return PollKind.ROUTE in ASKED[self.phase] and is_well and self._lookups < LOOKUPS_AT_ONCE
 
     async def _wait(self, now_s: float) -> None:
         """Until something may be due, or something happened."""
@@ -205,7 +205,7 @@ class Upstream:
             log.exception("%s (%s): an answer could not be used: %s", self.ns, self.addr, ask.kind.name)
             self._note_failure(ask, "an answer could not be used: the log says why")
         finally:
-            if ask.kind is Kind.ROUTE:
+            if ask.kind is PollKind.ROUTE:
                 self._lookups -= 1
             else:
                 self.schedule.done(ask)
@@ -213,9 +213,9 @@ class Upstream:
         self._begin_if_read()
 
     async def _take(self, ask: Ask, body: bytes | None, sent: Moment) -> None:
-        if ask.kind is Kind.GROUPS:
+        if ask.kind is PollKind.GROUPS:
             await self._take_groups(body or b"", sent)
-        elif ask.kind is Kind.ROUTE:
+        elif ask.kind is PollKind.ROUTE:
             with self._counted():
                 self._watch.route(ask.name, body, sent)
             self._lookup_failures = 0
@@ -233,9 +233,9 @@ class Upstream:
         return self._watch.is_new(ask, body, sent)
 
     def _take_poll(self, ask: Ask, body: bytes | None, sent: Moment) -> None:
-        if ask.kind is Kind.NAMES:
+        if ask.kind is PollKind.NAMES:
             self._watch.names(body or b"", sent, asyncio.get_running_loop().time())
-        elif ask.kind is Kind.KV:
+        elif ask.kind is PollKind.KV:
             self._watch.kv(ask, body, sent)
         else:
             self._watch.configuration(body or b"", sent)
@@ -316,7 +316,7 @@ class Upstream:
     def _note_refused(self, ask: Ask, why: str) -> None:
         """It never answers this. What it does answer is watched."""
         was_read = ask == NAMES and self.phase is Phase.WATCHED and ask not in self.refused
-        if ask.kind in (Kind.GROUPS, Kind.ROUTE) or was_read:
+        if ask.kind in (PollKind.GROUPS, PollKind.ROUTE) or was_read:
             self._note_failure(ask, why)
             return
         if ask == NAMES:
@@ -328,10 +328,10 @@ class Upstream:
 
     def _note_failure(self, ask: Ask, why: str) -> None:
         self.errors[_of_error(ask)] = why
-        if ask.kind is Kind.ROUTE:
+        if ask.kind is PollKind.ROUTE:
             self.rounds.failed(ask.name)
             self._lookup_failures += 1
-        elif ask.kind is not Kind.GROUPS:
+        elif ask.kind is not PollKind.GROUPS:
             self._note_failing(ask, why)
         else:
             self._failures += 1
@@ -369,13 +369,13 @@ class Upstream:
 
 def _of_error(ask: Ask) -> Ask:
     """Topics have their errors together."""
-    return Ask(Kind.ROUTE) if ask.kind is Kind.ROUTE else ask
+    return Ask(PollKind.ROUTE) if ask.kind is PollKind.ROUTE else ask
 
 
 def refusal(ask: Ask, why: str) -> str:
     """What is missing because a request is refused, and what to do."""
-    if ask.kind is Kind.NAMES:
+    if ask.kind is PollKind.NAMES:
         watched = "only its brokers, KV items and configuration are watched"
         return f"{why}. Its topics cannot be known (enableAllTopicList=false): {watched}"
-    what = f"KV namespace {ask.name}" if ask.kind is Kind.KV else "configuration"
+    what = f"KV namespace {ask.name}" if ask.kind is PollKind.KV else "configuration"
     return f"{why}. Its {what} is not watched"

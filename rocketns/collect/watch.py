@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from rocketns.client.name_server import UnusableError, decoded
 from rocketns.collect.observing import Observed
-from rocketns.collect.schedule import CONFIGURATION, GROUPS, NAMES, TOPICS_MAX, Ask, Departed, Rounds, Seen
+from rocketns.collect.schedule import CONFIGURATION, GROUPS, NAMES, TOPICS_MAX, Ask, Departed, Rounds, SeenTopic
 from rocketns.protocol.body.decoding import (
     decode_cluster_info,
     decode_kv_table,
@@ -156,7 +156,7 @@ class Watch:
         if sent.s < self._changed_s:
             self.rounds.failed(topic, again=True)
             return
-        before, seen = self.rounds.seen.get(topic), Seen(digest(body), sent.ms, sent.s, is_answered=True)
+        before, seen = self.rounds.seen.get(topic), SeenTopic(digest(body), sent.ms, sent.s, is_answered=True)
         self.rounds.answered(topic, seen, exists=body is not None)
         if body is None and before is not None and topic not in self._listed:
             self.rounds.forget(topic)

@@ -48,7 +48,7 @@ Found = TypeVar("Found")
 class Judging:
     """`start` it on the running loop. ``own_addr`` says where the own half answers, None while it does not run."""
 
-    def __init__(self, judge: Judge, asker: Asker, own_addr: Callable[[], str | None]) -> None:
+    def __init__(self, judge: Judge, asker: Repeater, own_addr: Callable[[], str | None]) -> None:
         self.judge = judge
         self._asker, self._own_addr = asker, own_addr
         self._waiting: deque[Pair] = deque()
@@ -192,7 +192,7 @@ class FrameConnection(OutgoingConnection):
         self.answers.give(opaque, cast(Any, bytes(frame)))
 
 
-class Asker:
+class Repeater:
     """Asks the upstream and the own half a question again, over connections of its own.
 
     ``system`` has the properties of TLS with which the upstream is asked.

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from rocketns.languages import N_
 from rocketns.protocol.codes import LanguageCode, SerializeType, request_name, version_name
 from rocketns.protocol.codes import RequestCode as Code
-from rocketns.shadow.comparing.comparing import Comparing, Finding
+from rocketns.shadow.comparing.comparing import Comparing, PairVerdict
 from rocketns.shadow.frames import ReadRequest, joined, split
 from rocketns.shadow.options import SETTLE_S
 from rocketns.shadow.pairs import LATE_MS, SHOWN_CHARACTERS, Counts, Kept, Outcome, Pair
@@ -53,7 +53,7 @@ class Judged(NamedTuple):
     people. ``may_be_asked``: asking again settles it."""
 
     code: int
-    finding: Finding
+    finding: PairVerdict
     client: str
     question: str = ""
     text: str = ""
@@ -83,7 +83,7 @@ def _examine(pair: Pair) -> Judged:
     )  # fmt: skip
 
 
-def examine_again(pair: Pair) -> Finding:
+def examine_again(pair: Pair) -> PairVerdict:
     """Compare second answers."""
     return _comparing.compare(pair)
 
@@ -211,7 +211,7 @@ class Judge:
         counts.skipped += not has_room
         return None
 
-    def settle(self, waiting: Waiting, pair: Pair, finding: Finding) -> Outcome:
+    def settle(self, waiting: Waiting, pair: Pair, finding: PairVerdict) -> Outcome:
         """Count a question by its second answers."""
         if finding.outcome in FINE:
             return self._settled(waiting)

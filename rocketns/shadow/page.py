@@ -10,7 +10,16 @@ from rocketns import __version__
 from rocketns.languages import language, texts
 from rocketns.logtext import escape as shown  # a peer's text without characters that move or hide others
 from rocketns.shadow.pairs import UNWANTED, Kept, Pair
-from rocketns.shadow.standing import Section, Standing, differences_of, facts_of, moment, number, sections, verdict_on
+from rocketns.shadow.standing import (
+    Standing,
+    StandingTable,
+    differences_of,
+    facts_of,
+    moment,
+    number,
+    sections,
+    verdict_on,
+)
 from rocketns.tools.decode.frames import frames
 from rocketns.tools.decode.reading import Stream
 from rocketns.tools.decode.showing import Names, lines
@@ -80,7 +89,7 @@ def content(standing: Standing, *, with_frames: bool = False) -> Markup:
     return joined(*parts, tag("footer", f"rocketns {__version__}, {moment(standing.now_ms)}"))
 
 
-def _section(one: Section) -> Markup:
+def _section(one: StandingTable) -> Markup:
     return tag("section", tag("h2", one.title), tag("p", one.meaning, class_="quiet"), _table(one.table))
 
 

@@ -63,7 +63,7 @@ class Pair(NamedTuple):
         return len(self.request) + len(self.upstream or b"") + len(self.own or b"")
 
 
-class Difference(NamedTuple):
+class MemberDifference(NamedTuple):
     """One member: its path, such as ``body.brokerDatas[a].cluster``, and its text on both sides, "" where it is not
     there. Texts are cut to SHOWN_CHARACTERS."""
 
@@ -84,7 +84,7 @@ class Kept:
     request: str
     outcome: Outcome
     note: str
-    differences: tuple[Difference, ...]
+    differences: tuple[MemberDifference, ...]
     pair: Pair | None = None
     times: int = 1
 

@@ -23,7 +23,7 @@ from rocketns.processor.requests import REQUESTS
 from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
 from rocketns.protocol.codes import request_name
 from rocketns.protocol.command import RemotingCommand, decode
-from rocketns.shadow.comparing.comparing import Comparing, Finding
+from rocketns.shadow.comparing.comparing import Comparing, PairVerdict
 from rocketns.shadow.options import parse_replay
 from rocketns.shadow.pairs import UNWANTED, Counts, Outcome, Pair
 from rocketns.shadow.recording import clean, decoded, read_recording
@@ -114,7 +114,7 @@ class Result(Counts):
     unanswered: int = 0
     differing: list[dict[str, Any]] = field(default_factory=list)
 
-    def compared(self, number: int, code: int, peer: str, finding: Finding) -> None:
+    def compared(self, number: int, code: int, peer: str, finding: PairVerdict) -> None:
         """One pair."""
         self.add(code, finding.outcome)
         self.listed += Counter([finding.listed] if finding.listed else [])
@@ -168,10 +168,10 @@ class Player:
             self._asked_again += 1
             self._settle()
             again = self._found(pair, command, self._ask(pair, command))
-            finding = Finding(Outcome.SETTLED) if again.outcome in COLUMNS[:3] else finding
+            finding = PairVerdict(Outcome.SETTLED) if again.outcome in COLUMNS[:3] else finding
         self.result.compared(number, command.code, pair.peer, finding)
 
-    def _found(self, pair: Pair, command: RemotingCommand, answer: bytes | None) -> Finding:
+    def _found(self, pair: Pair, command: RemotingCommand, answer: bytes | None) -> PairVerdict:
         with contextlib.suppress(UnreadableError):
             answer = answer and clean(command, answer)
         return self._comparing.compare(pair._replace(own=answer))

@@ -25,7 +25,7 @@ from rocketns.protocol.codes import SerializeType
 from rocketns.server.listening import bind
 from rocketns.server.tls.contexts import TlsContexts
 from rocketns.shadow.half import OwnHalf
-from rocketns.shadow.judge import Asker, Judging
+from rocketns.shadow.judge import Judging, Repeater
 from rocketns.shadow.judging import Judge
 from rocketns.shadow.pairs import Outcome
 from rocketns.shadow.relay.ends import EitherClient, PlainClient
@@ -108,7 +108,7 @@ class Shadow:
         self.half = OwnHalf(self._folder, server, plain, self._given, self._half_changed,
                             settle_s=options.settle_s)  # fmt: skip
         self.judge = Judge(options.settle_s)
-        self.judging = Judging(self.judge, Asker(str(self.upstream), options.system), self._half_addr)
+        self.judging = Judging(self.judge, Repeater(str(self.upstream), options.system), self._half_addr)
         self._make_upstream_context()
         limits = Limits()
         limits.read_frame_max(options.system)

@@ -15,9 +15,9 @@ from rocketns.client.connection import NotSentError, RefusedError
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.collect.asking import ASKED_AT_ONCE_MAX, ASKS_PER_SECOND, WITHIN_S, Brokers
 from rocketns.collect.collector import Collector
-from rocketns.collect.schedule import STRANGERS_MAX, UNKNOWN, Budget, Rounds, Seen
+from rocketns.collect.schedule import STRANGERS_MAX, UNKNOWN, PollBudget, Rounds, SeenTopic
 from rocketns.collect.settings import Settings, parse_names
-from rocketns.collect.upstream import Pace, Phase, Upstream
+from rocketns.collect.upstream import CollectedServer, Pace, Phase
 from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, TopicsDeleted, TopicsPut
 from tests.collect.virtual import (
     PACE,
@@ -201,7 +201,7 @@ def most_in_a_second(times_s: Sequence[float]) -> int:
 
 
 def test_no_second_has_more_requests_than_the_budget() -> None:
-    budget, now_s, sent = Budget(7), 0.0, []
+    budget, now_s, sent = PollBudget(7), 0.0, []
     for _ in range(100):
         now_s += budget.wait_s(now_s)
         budget.spend(now_s)
@@ -210,7 +210,7 @@ def test_no_second_has_more_requests_than_the_budget() -> None:
 
 
 def test_a_slow_answer_gives_others_as_much_time() -> None:
-    budget = Budget(1_000)
+    budget = PollBudget(1_000)
     budget.spend(10.0)
     budget.rest(10.5, 0.5)
     assert budget.wait_s(10.5) == pytest.approx(0.5)
@@ -266,7 +266,7 @@ def rounds_of(*topics: str) -> Rounds:
 
 
 def answered(rounds: Rounds, topic: str, now_s: float, *, exists: bool = True) -> None:
-    rounds.answered(topic, Seen(b"d", int(now_s * 1000), now_s, is_answered=True), exists=exists)
+    rounds.answered(topic, SeenTopic(b"d", int(now_s * 1000), now_s, is_answered=True), exists=exists)
 
 
 def ask_all(rounds: Rounds, now_s: float) -> list[str]:
@@ -320,7 +320,7 @@ def test_a_new_topic_is_asked_before_all_others() -> None:
     ask_all(rounds, 0.0)
     assert rounds.next(5.0) == "A"
     assert rounds.keep({"A", "B", "N"}, 4_000, 5.0) == ["N"]
-    assert rounds.seen["N"] == Seen(UNKNOWN, 4_000, 5.0, is_answered=False)
+    assert rounds.seen["N"] == SeenTopic(UNKNOWN, 4_000, 5.0, is_answered=False)
     assert rounds.next(5.0) == "N"
 
 
@@ -405,7 +405,7 @@ def test_what_a_broker_said_is_in_the_record_of_its_end() -> None:
     on(lambda: Bench(script, brokers=Brokers(cast(RemotingClient, network))), test)
 
 
-def on_three(folder: Path, test: Callable[[Collector, list[Upstream]], None]) -> None:
+def on_three(folder: Path, test: Callable[[Collector, list[CollectedServer]], None]) -> None:
     """Run a test with a collector that has asked nobody yet."""
 
     async def running() -> None:
@@ -420,7 +420,7 @@ def on_three(folder: Path, test: Callable[[Collector, list[Upstream]], None]) ->
 def test_a_topic_that_changed_is_suspected_at_the_others(tmp_path: Path, phase: Phase) -> None:
     """Not at one that is lost: it is read whole, or in a round, when it answers again."""
 
-    def test(collector: Collector, all_three: list[Upstream]) -> None:
+    def test(collector: Collector, all_three: list[CollectedServer]) -> None:
         for upstream in all_three:
             upstream.phase = phase
         collector.suspect_elsewhere(all_three[0], ["T"])

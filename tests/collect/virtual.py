@@ -11,7 +11,7 @@ from rocketns.client.name_server import Fields, NameServer, UnusableError
 from rocketns.collect.asking import Brokers
 from rocketns.collect.observed_journal import ObservedJournal
 from rocketns.collect.observing import Observed
-from rocketns.collect.upstream import Pace, Phase, Upstream
+from rocketns.collect.upstream import CollectedServer, Pace, Phase
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.events import Event
 from tests.tools.scripted import Scripted
@@ -139,10 +139,10 @@ class Alone:
         self.elsewhere: dict[str, list[str]] = {}
         self.told: list[str] = []
 
-    def topics_elsewhere(self, _asking: Upstream, broker_name: str) -> Iterable[str]:
+    def topics_elsewhere(self, _asking: CollectedServer, broker_name: str) -> Iterable[str]:
         return self.elsewhere.get(broker_name, ())
 
-    def suspect_elsewhere(self, _telling: Upstream, topics: Collection[str]) -> None:
+    def suspect_elsewhere(self, _telling: CollectedServer, topics: Collection[str]) -> None:
         self.told += topics
 
 
@@ -153,7 +153,7 @@ class Bench:
                  brokers: Brokers | None = None) -> None:  # fmt: skip
         self.server, self.notes, self.fleet = Server(script), notes or Notes(), Alone()
         self.observed = Observed()
-        self.upstream = Upstream(
+        self.upstream = CollectedServer(
             "a", cast(NameServer, self.server), self.observed, cast(ObservedJournal, self.notes), pace, self.fleet,
             now_ms, brokers,
         )  # fmt: skip

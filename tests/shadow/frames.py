@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
-from rocketns.shadow.pairs import Difference, Kept, Outcome, Pair
+from rocketns.shadow.pairs import Kept, MemberDifference, Outcome, Pair
 
 NOW_MS = 1_764_000_000_000
 
@@ -59,6 +59,6 @@ def kept(question: str = "q", **fields: Any) -> Kept:
     known = {
         "question": question, "at_ms": PAIR.at_ms, "peer": PAIR.peer, "client": "JAVA 5.5.0",
         "request": "GET_ROUTEINFO_BY_TOPIC", "outcome": Outcome.DIFFERENT, "note": "",
-        "differences": (Difference("body.x", "1", "2"),), "pair": PAIR,
+        "differences": (MemberDifference("body.x", "1", "2"),), "pair": PAIR,
     }  # fmt: skip
     return Kept(**known | fields)

@@ -13,7 +13,7 @@ from typing import Any
 from interop.harness.wire import eventually, frame, json_header
 from rocketns.shadow.pairs import Pair
 from rocketns.shadow.relay.ends import PlainClient
-from rocketns.shadow.relay.frames import Budget
+from rocketns.shadow.relay.frames import BufferBudget
 from rocketns.shadow.relay.relay import Relay, Upstream
 
 WITHIN_S = 60.0
@@ -126,7 +126,7 @@ class Half:
 class Scene:
     """``up`` and ``own`` are the servers. `advance` moves the relay's clock, and nothing else does."""
 
-    def __init__(self, budget: Budget | None = None, **options: Any) -> None:
+    def __init__(self, budget: BufferBudget | None = None, **options: Any) -> None:
         self.up, self.own = Server(), Server()
         self.half = Half(self.own.port)
         self.judged: list[Pair] = []  # pairs of answers that differ

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketns.shadow import tree
-from rocketns.shadow.comparing.comparing import NO_FRAME, Comparing, Finding
+from rocketns.shadow.comparing.comparing import NO_FRAME, Comparing, PairVerdict
 from rocketns.shadow.comparing.listed import SEEN
 from rocketns.shadow.pairs import SHOWN_CHARACTERS, Outcome, Pair
 from tests.shadow.frames import NOW_MS, answer, binary_answer, broker, compact, pair, request, route
@@ -21,7 +21,7 @@ INFO = {"brokerAddrTable": {"a": broker("a"), "b": broker("b")}, "clusterAddrTab
 MAPPING = {"b": {"bname": "b"}, "a": {"bname": "a"}}
 
 
-def compare(upstream: bytes | None, own: bytes | None, code: int = 105) -> Finding:
+def compare(upstream: bytes | None, own: bytes | None, code: int = 105) -> PairVerdict:
     return Comparing().compare(pair(upstream, own, request(code)))
 
 
@@ -156,7 +156,7 @@ def test_each_kind_of_planted_difference_is_found_and_named(kind: str) -> None:
 
 def test_an_answer_that_is_missing_is_named_by_who_did_not_answer() -> None:
     assert compare(None, answer()).note == "the upstream gave no answer"
-    assert compare(answer(), None) == Finding(Outcome.MISSING, note="rocketns gave no answer")
+    assert compare(answer(), None) == PairVerdict(Outcome.MISSING, note="rocketns gave no answer")
     assert compare(None, None).outcome is Outcome.EQUAL
 
 

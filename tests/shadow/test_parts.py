@@ -20,7 +20,7 @@ from rocketns.config.tls import TlsConfig
 from rocketns.shadow import half
 from rocketns.shadow import judge as judging_process
 from rocketns.shadow.half import settings, taken_from
-from rocketns.shadow.judge import Asker, Judging
+from rocketns.shadow.judge import Judging, Repeater
 from rocketns.shadow.judging import Judge
 from rocketns.shadow.pairs import Counts, Outcome
 from tests.shadow.frames import NOW_MS, answer, pair, request
@@ -31,7 +31,7 @@ WITHIN_S = 60.0
 DIFFERENT = pair(answer(), answer(code=1), request(104))
 
 
-class NobodyAsked(Asker):
+class NobodyAsked(Repeater):
     """What is asked again here is a fault."""
 
     async def ask(self, request: bytes, own_addr: str) -> tuple[bytes, bytes, bytes]:

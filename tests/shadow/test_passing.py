@@ -16,7 +16,7 @@ from interop.harness.wire import eventually
 from rocketns.shadow.pairs import Pair
 from rocketns.shadow.relay import relay
 from rocketns.shadow.relay.ends import READ_BYTES_MAX, Leg, PlainClient
-from rocketns.shadow.relay.frames import LITTLE_BYTES, Account, Budget, Cutter, Frame, Head, head_of
+from rocketns.shadow.relay.frames import LITTLE_BYTES, Account, BufferBudget, Cutter, FrameHead, RelayedFrame, head_of
 from rocketns.shadow.relay.pairing import SAME_MAX, OpenRequests, Pairing, RelayCounts
 from rocketns.shadow.relay.relay import Relay, Upstream
 from tests.shadow.scene import (
@@ -249,7 +249,7 @@ def test_only_so_many_connections_stay_without_their_client(monkeypatch: pytest.
 
 
 def test_a_half_that_reads_nothing_is_given_up_and_delays_nothing() -> None:
-    budget = Budget(4 * 1024 * 1024)
+    budget = BufferBudget(4 * 1024 * 1024)
     scene = Scene(budget)
     try:
         client, up, _ = scene.connected()
@@ -282,21 +282,21 @@ def test_a_client_is_not_read_while_the_upstream_does_not_read(scene: Scene) -> 
     assert scene.sent_until_stopped(client, request(7, size=1_000_000), "client") < STUCK_BYTES_MAX
 
 
-def head(opaque: int) -> Head:
-    return Head(opaque, 105, is_answer=False, is_oneway=False)
+def head(opaque: int) -> FrameHead:
+    return FrameHead(opaque, 105, is_answer=False, is_oneway=False)
 
 
 def test_only_so_many_open_requests_with_one_opaque_are_looked_through() -> None:
     """Each further one would cost as many steps as there are: a second of everybody's time for 100 KB of requests."""
     pairing = Pairing(RelayCounts(), lambda _: True, lambda: 0.0, lambda: 0.0)
-    requests = OpenRequests(1, "peer", Account(Budget()), pairing)
+    requests = OpenRequests(1, "peer", Account(BufferBudget()), pairing)
     taken = [requests.add(head(7), b"") for _ in range(SAME_MAX + 1)]
     assert taken == [True] * SAME_MAX + [False]
     assert requests.add(head(8), b"")
 
 
 def test_connections_that_keep_all_they_may_leave_room_for_usual_ones() -> None:
-    budget = Budget(256 * MIB)
+    budget = BufferBudget(256 * MIB)
     for _ in range(100):
         account = Account(budget)
         account.take(1000)
@@ -310,11 +310,11 @@ def test_connections_that_keep_all_they_may_leave_room_for_usual_ones() -> None:
 def test_a_frame_without_room_is_named_by_its_head_and_what_is_kept_is_accounted_for(
     sizes: list[int], piece: int, most: int
 ) -> None:
-    account = Account(Budget(10 * most), most)
+    account = Account(BufferBudget(10 * most), most)
     cutter = Cutter(account, FRAME_BYTES_MAX)
     frames = [request(number, size=size) for number, size in enumerate(sizes)]
     data = b"".join(frames)
-    found: list[Frame] = []
+    found: list[RelayedFrame] = []
     for at in range(0, len(data), piece):
         found += cutter.feed(data[at : at + piece])
     assert [one.data for one in found if one.data] == [frames[at] for at, one in enumerate(found) if one.data]

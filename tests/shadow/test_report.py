@@ -18,7 +18,7 @@ from rocketns.languages import use
 from rocketns.shadow import pairs, status
 from rocketns.shadow.cli import write_report
 from rocketns.shadow.page import live_page, report
-from rocketns.shadow.pairs import NAMES_MAX, OTHERS, Counts, Difference, Outcome, Samples
+from rocketns.shadow.pairs import NAMES_MAX, OTHERS, Counts, MemberDifference, Outcome, Samples
 from rocketns.shadow.recording import read_recording
 from rocketns.shadow.standing import ENOUGH_MS, Mood, Standing, summary, verdict_on
 from rocketns.shadow.status import StatusPort
@@ -51,7 +51,7 @@ def hostile_counts() -> Counts:
     counts.add(105, Outcome.EQUAL, 40)
     counts.listed["limits"] += 7
     counts.add_client(HOSTILE)
-    difference = Difference(f"body.{HOSTILE}", HOSTILE, HOSTILE)
+    difference = MemberDifference(f"body.{HOSTILE}", HOSTILE, HOSTILE)
     known: dict[str, Any] = {"peer": HOSTILE, "client": HOSTILE, "request": HOSTILE, "note": HOSTILE}
     counts.add_unwanted(106, kept(differences=(difference,), **known))
     return counts
@@ -140,7 +140,7 @@ def test_the_summary_has_the_counts_and_what_differs_and_peers_cannot_control_th
     counts.listed["limits"] += 2
     counts.add_client("GO 4.9.4")
     hostile = "\x1b[2J\r\nT\u202e"
-    shown = kept(request=hostile, differences=(Difference("body.a", hostile, ""),), client=hostile, note=hostile)
+    shown = kept(request=hostile, differences=(MemberDifference("body.a", hostile, ""),), client=hostile, note=hostile)
     counts.add_unwanted(105, shown)
     text = summary(standing(counts))
     assert text.startswith("1 of 6 answers in 24 h differ")

@@ -14,7 +14,7 @@ from rocketns.shadow.comparing.even import as_before_5_0, leave_out_machine, lea
 from rocketns.shadow.comparing.explaining import explained
 from rocketns.shadow.comparing.listed import listed
 from rocketns.shadow.frames import Parts, ReadRequest, split
-from rocketns.shadow.pairs import Difference, Outcome, Pair
+from rocketns.shadow.pairs import MemberDifference, Outcome, Pair
 from rocketns.shadow.tree import UnreadableError
 
 # Bodies that are equal but for order, 200 bytes each.
@@ -28,16 +28,16 @@ NO_FRAME = "an answer is no frame"
 HASH_BYTES = 16
 
 
-class Finding(NamedTuple):
+class PairVerdict(NamedTuple):
     """``listed`` is an id of docs/differences.md. ``differences`` are the first members that differ."""
 
     outcome: Outcome
     listed: str = ""
     note: str = ""
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[MemberDifference, ...] = ()
 
 
-EQUAL, ORDER = Finding(Outcome.EQUAL), Finding(Outcome.ORDER)
+EQUAL, ORDER = PairVerdict(Outcome.EQUAL), PairVerdict(Outcome.ORDER)
 
 
 class Comparing:
@@ -47,7 +47,7 @@ class Comparing:
         self._remembered_max = remembered_max
         self._remembered: OrderedDict[bytes, None] = OrderedDict()  # the one that was used least recently goes
 
-    def compare(self, pair: Pair, request: ReadRequest | None = None) -> Finding:
+    def compare(self, pair: Pair, request: ReadRequest | None = None) -> PairVerdict:
         """EQUAL, ORDER, LISTED, DIFFERENT or MISSING. ``request``: the pair's, where it is decoded already."""
         request = request or ReadRequest(pair.request)
         if pair.upstream is None or pair.own is None:
@@ -57,9 +57,9 @@ class Comparing:
         try:
             return self._of_frames(pair, request, pair.upstream, as_before_5_0(pair.upstream, pair.own))
         except UnreadableError as error:
-            return Finding(Outcome.DIFFERENT, note=f"{NO_FRAME}: {error}")
+            return PairVerdict(Outcome.DIFFERENT, note=f"{NO_FRAME}: {error}")
 
-    def _of_frames(self, pair: Pair, request: ReadRequest, upstream: bytes, own: bytes) -> Finding:
+    def _of_frames(self, pair: Pair, request: ReadRequest, upstream: bytes, own: bytes) -> PairVerdict:
         one, other = split(upstream), split(own)
         if one.kind != other.kind or _plain(one) != _plain(other):
             return _found(pair, request, upstream, own)
@@ -93,16 +93,16 @@ def _code_of(parts: Parts) -> bytes:
     return parts.header[: 2 if parts.kind == SerializeType.ROCKETMQ else _CODE_BYTES].ljust(_CODE_BYTES)
 
 
-def _one_missing(pair: Pair, request: ReadRequest) -> Finding:
+def _one_missing(pair: Pair, request: ReadRequest) -> PairVerdict:
     if pair.upstream is None and pair.own is None:
         return EQUAL
     if found := listed(pair, request):
-        return Finding(Outcome.LISTED, found)
+        return PairVerdict(Outcome.LISTED, found)
     note = N_("the upstream gave no answer") if pair.upstream is None else N_("rocketns gave no answer")
-    return Finding(Outcome.MISSING, note=note)
+    return PairVerdict(Outcome.MISSING, note=note)
 
 
-def _found(pair: Pair, request: ReadRequest, upstream: bytes, own: bytes) -> Finding:
+def _found(pair: Pair, request: ReadRequest, upstream: bytes, own: bytes) -> PairVerdict:
     """By everything that the bytes say."""
     sides = [even.parts_of(upstream), even.parts_of(own)]
     even.make_even(sides, pair.at_ms, no_opaque=request.has_no_opaque)
@@ -113,4 +113,4 @@ def _found(pair: Pair, request: ReadRequest, upstream: bytes, own: bytes) -> Fin
     if not parts:
         return ORDER
     found = listed(pair._replace(own=own), request)
-    return Finding(Outcome.LISTED if found else Outcome.DIFFERENT, found, "", explained(parts))
+    return PairVerdict(Outcome.LISTED if found else Outcome.DIFFERENT, found, "", explained(parts))

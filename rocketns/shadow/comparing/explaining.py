@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from rocketns.shadow.pairs import DIFFERENCES_MAX, SHOWN_CHARACTERS, Difference
+from rocketns.shadow.pairs import DIFFERENCES_MAX, SHOWN_CHARACTERS, MemberDifference
 from rocketns.shadow.tree import Node, UnreadableError, parse_compact, write
 
 NAME_CHARACTERS = 80
@@ -16,14 +16,14 @@ BEFORE = 20
 _LINE = re.compile(r"^([A-Za-z][\w.]*)=(.*)$", re.M)
 
 
-def explained(parts: Mapping[str, tuple[str, str]]) -> tuple[Difference, ...]:
+def explained(parts: Mapping[str, tuple[str, str]]) -> tuple[MemberDifference, ...]:
     """The first DIFFERENCES_MAX members that differ, cut to what is shown; ``parts`` are those that differ."""
     found = (one for name, (upstream, own) in parts.items() for one in _of_part(name, upstream, own))
     return tuple(_cut(one) for one in islice(found, DIFFERENCES_MAX))
 
 
-def _cut(one: Difference) -> Difference:
-    return Difference(_text_of(one.path)[: 2 * SHOWN_CHARACTERS], _short(one.upstream), _short(one.own))
+def _cut(one: MemberDifference) -> MemberDifference:
+    return MemberDifference(_text_of(one.path)[: 2 * SHOWN_CHARACTERS], _short(one.upstream), _short(one.own))
 
 
 def _short(text: str) -> str:
@@ -39,9 +39,9 @@ def _text_of(text: str) -> str:
         return text
 
 
-def _of_part(name: str, upstream: str, own: str) -> Iterator[Difference]:
+def _of_part(name: str, upstream: str, own: str) -> Iterator[MemberDifference]:
     if not (upstream and own):
-        yield Difference(name, upstream, own)
+        yield MemberDifference(name, upstream, own)
         return
     trees: tuple[Node, Node]
     try:
@@ -54,16 +54,16 @@ def _of_part(name: str, upstream: str, own: str) -> Iterator[Difference]:
         yield from _of_nodes(name, *trees)
 
 
-def _of_texts(name: str, upstream: str, own: str) -> Iterator[Difference]:
+def _of_texts(name: str, upstream: str, own: str) -> Iterator[MemberDifference]:
     """Lines of properties by their keys; any other text from its first difference on."""
     one, other = (dict(_LINE.findall(text)) for text in (upstream, own))
     if one and other and one != other:
         for key in sorted(one.keys() | other.keys()):
             if one.get(key) != other.get(key):
-                yield Difference(f"{name}.{key}", one.get(key, ABSENT), other.get(key, ABSENT))
+                yield MemberDifference(f"{name}.{key}", one.get(key, ABSENT), other.get(key, ABSENT))
         return
     at = max(_first_difference(upstream, own) - BEFORE, 0)
-    yield Difference(f"{name} from character {at}" if at else name, upstream[at:], own[at:])
+    yield MemberDifference(f"{name} from character {at}" if at else name, upstream[at:], own[at:])
 
 
 def _first_difference(one: str, other: str) -> int:
@@ -78,10 +78,10 @@ def _first_difference(one: str, other: str) -> int:
     return low
 
 
-def _of_nodes(path: str, one: Node, other: Node) -> Iterator[Difference]:
+def _of_nodes(path: str, one: Node, other: Node) -> Iterator[MemberDifference]:
     """Dictionaries are equal in any order; answers are not."""
     if isinstance(one, str) or isinstance(other, str) or isinstance(one, dict) is not isinstance(other, dict):
-        yield Difference(path, write(one), write(other))
+        yield MemberDifference(path, write(one), write(other))
         return
     mine, others, is_in_order = _members(one), _members(other), True
     for key in mine | others:
@@ -92,9 +92,11 @@ def _of_nodes(path: str, one: Node, other: Node) -> Iterator[Difference]:
             if key in mine and key in others:
                 yield from _of_nodes(inner, mine[key], others[key])
             else:
-                yield Difference(inner, *(write(found[key]) if key in found else ABSENT for found in (mine, others)))
+                yield MemberDifference(
+                    inner, *(write(found[key]) if key in found else ABSENT for found in (mine, others))
+                )
     if is_in_order and write(one) != write(other):
-        yield Difference(f"{path} (order)", write(one), write(other))
+        yield MemberDifference(f"{path} (order)", write(one), write(other))
 
 
 def _members(node: dict[str, Node] | list[Node]) -> dict[str, Node]:

@@ -45,7 +45,7 @@ class InTurns(asyncio.BufferedProtocol, ABC):
         """Bytes of the peer."""
 
 
-class Session(Protocol):
+class RelaySession(Protocol):
     """It is called for what a client's connection and its legs do."""
 
     is_tls: bool
@@ -67,7 +67,7 @@ class Leg(InTurns):
     ``is_full``: the server does not take what is written. ``was_reset``: how it ended.
     """
 
-    def __init__(self, session: Session, account: Account, frame_bytes_max: int, *, is_own: bool) -> None:
+    def __init__(self, session: RelaySession, account: Account, frame_bytes_max: int, *, is_own: bool) -> None:
         self._session, self._account = session, account
         self.is_own = is_own
         self.cutter = Cutter(account, frame_bytes_max)
@@ -182,14 +182,14 @@ def reset_at_close(transport: asyncio.BaseTransport) -> None:
 class Acceptor(Protocol):
     """The relay: it makes a session for each client, or None where there is no room."""
 
-    def accepted(self, client: PlainClient, /) -> Session | None: ...
+    def accepted(self, client: PlainClient, /) -> RelaySession | None: ...
 
 
 class PlainClient(InTurns):
     """What a session writes goes out as it is."""
 
     transport: asyncio.Transport
-    session: Session
+    session: RelaySession
 
     def __init__(self, relay: Acceptor) -> None:
         self._relay = relay

@@ -29,7 +29,7 @@ _USUAL = re.compile(
 )
 
 
-class Budget:
+class BufferBudget:
     """Bytes that are kept for comparing, of all connections together. `Account` has those of one."""
 
     def __init__(self, most: int = TOTAL_BYTES_MAX) -> None:
@@ -42,7 +42,7 @@ class Account:
 
     __slots__ = ("_budget", "most", "used")
 
-    def __init__(self, budget: Budget, most: int = CONNECTION_BYTES_MAX) -> None:
+    def __init__(self, budget: BufferBudget, most: int = CONNECTION_BYTES_MAX) -> None:
         self._budget, self.most = budget, most
         self.used = 0
 
@@ -66,7 +66,7 @@ class Account:
         self.release(self.used)
 
 
-class Head(NamedTuple):
+class FrameHead(NamedTuple):
     """``opaque`` says which answer belongs to which request."""
 
     opaque: int
@@ -75,11 +75,11 @@ class Head(NamedTuple):
     is_oneway: bool
 
 
-class Frame(NamedTuple):
+class RelayedFrame(NamedTuple):
     """``data`` is the whole frame, in the account of its connection; None where there was no room to keep it.
     ``head`` is None where it has no opaque, or several, or did not come before the room was used up."""
 
-    head: Head | None
+    head: FrameHead | None
     data: bytes | None
 
 
@@ -97,7 +97,7 @@ class Cutter:
         """Whether a frame has begun and not ended."""
         return bool(self._begun) or self._left_out > 0
 
-    def feed(self, data: bytes) -> Iterator[Frame]:
+    def feed(self, data: bytes) -> Iterator[RelayedFrame]:
         """Frames that end with these bytes, or find no room. The account passes to who gets their data.
 
         MalformedFrame where no frame can follow.
@@ -118,7 +118,7 @@ class Cutter:
             at += len(frame)
             self._left_out = size - len(frame)
             self._kept -= len(frame) * has_room
-            yield Frame(head_of(frame), frame if has_room else None)
+            yield RelayedFrame(head_of(frame), frame if has_room else None)
         del buffer[:at]
         if not has_room:  # fewer than 8 bytes are left
             self._account.release(self._kept)
@@ -140,7 +140,7 @@ class Cutter:
         return 4 + length
 
 
-def head_of(frame: bytes) -> Head | None:
+def head_of(frame: bytes) -> FrameHead | None:
     """The head of a frame, or of its beginning; None where it has no opaque, or several, or its header is cut."""
     end = WORDS_BYTES + int.from_bytes(frame[5:WORDS_BYTES], "big")
     if end > min(len(frame), WORDS_BYTES + HEADER_BYTES_MAX):
@@ -158,12 +158,12 @@ def head_of(frame: bytes) -> Head | None:
     return _head(int(numbers[b"opaque"]), int(numbers.get(b"code", 0)), int(numbers.get(b"flag", 0)))
 
 
-def _binary(frame: bytes, end: int) -> Head | None:
+def _binary(frame: bytes, end: int) -> FrameHead | None:
     if end < WORDS_BYTES + _BINARY_BYTES:
         return None
     code = int.from_bytes(frame[8:10], "big", signed=True)
     return _head(int.from_bytes(frame[13:17], "big", signed=True), code, frame[20])
 
 
-def _head(opaque: int, code: int, flag: int) -> Head:
-    return Head(opaque, code, flag & FLAG_RESPONSE != 0, flag & FLAG_ONEWAY != 0)
+def _head(opaque: int, code: int, flag: int) -> FrameHead:
+    return FrameHead(opaque, code, flag & FLAG_RESPONSE != 0, flag & FLAG_ONEWAY != 0)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 
 from rocketns.shadow.pairs import PAIR_BYTES_MAX, Pair
-from rocketns.shadow.relay.frames import Account, Frame, Head
+from rocketns.shadow.relay.frames import Account, FrameHead, RelayedFrame
 
 ASKED_BYTES = 1_000  # what an open request costs in addition to its bytes
 OPEN_MAX = 4_096  # open requests of a connection; further ones end the oldest
@@ -54,7 +54,7 @@ class Asked:
 
     __slots__ = ("at", "code", "is_doubtful", "is_lost", "is_over", "opaque", "own", "own_at", "request", "up", "up_at")
 
-    def __init__(self, request: bytes, head: Head, at: float) -> None:
+    def __init__(self, request: bytes, head: FrameHead, at: float) -> None:
         self.request, self.opaque, self.code, self.at = request, head.opaque, head.code, at
         self.up: bytes | None = None
         self.own: bytes | None = None
@@ -83,7 +83,7 @@ class OpenRequests:
     def __iter__(self) -> Iterator[Asked]:
         return iter([asked for same in self._by_opaque.values() for asked in same])
 
-    def add(self, head: Head, request: bytes) -> bool:
+    def add(self, head: FrameHead, request: bytes) -> bool:
         """A request whose bytes are in the account. Whether there is room for it."""
         same = self._by_opaque.get(head.opaque, [])
         if len(same) >= SAME_MAX or not self._account.take(ASKED_BYTES):
@@ -98,7 +98,7 @@ class OpenRequests:
             self.forget(next(iter(self._by_opaque.values()))[0])
         return True
 
-    def answer(self, frame: Frame, *, own: bool) -> None:
+    def answer(self, frame: RelayedFrame, *, own: bool) -> None:
         """A frame of a server: the answer to the oldest request with its opaque that this server has not answered."""
         head, data = frame
         same = self._by_opaque.get(head.opaque, []) if head is not None and head.is_answer else []

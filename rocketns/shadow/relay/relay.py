@@ -16,7 +16,7 @@ from rocketns.errors import MalformedFrame
 from rocketns.protocol.codes import RequestCode
 from rocketns.server.tls.connection import HANDSHAKE_MAGIC_CODE
 from rocketns.shadow.relay.ends import Leg, PlainClient
-from rocketns.shadow.relay.frames import Account, Budget, Cutter, Frame
+from rocketns.shadow.relay.frames import Account, BufferBudget, Cutter, RelayedFrame
 from rocketns.shadow.relay.pairing import Judge, OpenRequests, Pairing, RelayCounts
 
 log = logging.getLogger("rocketns.shadow")
@@ -57,17 +57,17 @@ class Relay:
 
     def __init__(self, upstream: Upstream, half: Half, judge: Judge, *, frame_bytes_max: int, connections_max: int,
                  proxy_protocol: bool = False, upstream_tls: Callable[[], ssl.SSLContext | None] = lambda: None,
-                 ends_tls: bool = False, budget: Budget | None = None,
+                 ends_tls: bool = False, budget: BufferBudget | None = None,
                  now: Callable[[], float] = time.monotonic) -> None:  # fmt: skip
         """``ends_tls``: clients may speak TLS, which ends here; ``upstream_tls`` is for those, None for plain."""
         self.upstream, self.half = upstream, half
         self.frame_bytes_max, self.ends_tls, self.now = frame_bytes_max, ends_tls, now
         self.counts = RelayCounts()
-        self.budget = budget or Budget()
+        self.budget = budget or BufferBudget()
         self.pairing = Pairing(self.counts, judge, self.now, time.time)
-        self.sessions: set[Session] = set()
+        self.sessions: set[ClientSession] = set()
         self._connections_max = connections_max
-        self._lingering: set[Session] = set()
+        self._lingering: set[ClientSession] = set()
         self._lingering_max = min(LINGERING_MAX, connections_max // LINGERING_PART)
         self._proxy_protocol, self._upstream_tls = proxy_protocol, upstream_tls
         self._opening: set[asyncio.Task[None]] = set()
@@ -103,7 +103,7 @@ class Relay:
         for task in list(self._opening):
             task.cancel()
 
-    def accepted(self, client: PlainClient) -> Session | None:
+    def accepted(self, client: PlainClient) -> ClientSession | None:
         """A client connected. None if there is no room for it."""
         counts = self.counts
         if counts.open >= self._connections_max:
@@ -111,24 +111,24 @@ class Relay:
             return None
         counts.connections += 1
         counts.open += 1
-        session = Session(self, counts.connections, client)
+        session = ClientSession(self, counts.connections, client)
         self.sessions.add(session)
         return session
 
-    def ended(self, session: Session) -> None:
+    def ended(self, session: ClientSession) -> None:
         """A session is over."""
         self.counts.open -= 1
         self.sessions.discard(session)
         self._lingering.discard(session)
 
-    def may_linger(self, session: Session) -> bool:
+    def may_linger(self, session: ClientSession) -> bool:
         """Whether a session whose client is gone may stay for rocketns' answers."""
         if len(self._lingering) >= self._lingering_max:
             return False
         self._lingering.add(session)
         return True
 
-    def open_upstream(self, session: Session) -> Leg:
+    def open_upstream(self, session: ClientSession) -> Leg:
         """A new leg to the upstream, which opens."""
         leg = Leg(session, session.account, self.frame_bytes_max, is_own=False)
         if self._proxy_protocol:
@@ -137,7 +137,7 @@ class Relay:
         self._open(leg, self.upstream.host, self.upstream.port, UPSTREAM_WITHIN_S, tls)
         return leg
 
-    def open_own(self, session: Session) -> Leg:
+    def open_own(self, session: ClientSession) -> Leg:
         """A new leg to the own half, which runs."""
         assert self.half.port is not None
         leg = Leg(session, session.account, self.frame_bytes_max, is_own=True)
@@ -175,7 +175,7 @@ class Relay:
                         "-Dtls.server.keyPath=…")  # fmt: skip
 
 
-class Session:
+class ClientSession:
     """One client's connection. ``up`` and ``own`` are the legs, None where there is none now.
 
     ``is_compared``: the bytes of both directions are frames so far. Others pass, and the half gets no more.
@@ -243,7 +243,7 @@ class Session:
         self._reopen_own()
         return size
 
-    def _asked(self, frame: Frame) -> None:
+    def _asked(self, frame: RelayedFrame) -> None:
         head, counts = frame.head, self._counts
         counts.requests += 1
         if head is not None:

@@ -157,7 +157,7 @@ class Needs:
 
 
 @dataclass(slots=True)
-class Seen:
+class SenderRequests:
     """What one sender asked for. ``first`` and ``last`` are epoch us. ``taken``: broker groups of which it would have
     taken a live broker's address away.
     """
@@ -183,7 +183,7 @@ class Sightings:
 
     def __init__(self, bits: int | None) -> None:
         self._bits = bits
-        self.of: dict[Sender, Seen] = {}
+        self.of: dict[Sender, SenderRequests] = {}
         self.left_out: Counter[Left] = Counter()
         self.requests = 0
         self._texts = 0
@@ -211,10 +211,10 @@ class Sightings:
         if seen is None:
             if len(self.of) >= SENDERS_MAX:
                 return Left.SENDERS
-            seen = self.of[sender] = Seen(record["ts"], record["ts"])
+            seen = self.of[sender] = SenderRequests(record["ts"], record["ts"])
         return self._note(seen, asked, record, number)
 
-    def _note(self, seen: Seen, asked: AccessRequest, record: Record, number: int) -> Left | None:
+    def _note(self, seen: SenderRequests, asked: AccessRequest, record: Record, number: int) -> Left | None:
         texts: set[Text] = {("broker", name) for name in _brokers(asked)}
         texts |= set() if asked.namespace is None else {("namespace", asked.namespace)}
         address = None if asked.address is None else literal(split(asked.address)[0])

@@ -22,7 +22,7 @@ from rocketns.errors import RocketnsError
 from rocketns.extras import install_command
 from rocketns.protocol.codes import RequestCode
 from rocketns.tools.access.notices import joined, plain
-from rocketns.tools.access.refusals import Journals, Left, Needs, Seen, Sender, Sightings
+from rocketns.tools.access.refusals import Journals, Left, Needs, Sender, SenderRequests, Sightings
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, complain, print_text
 
 try:
@@ -109,7 +109,7 @@ class Suggested:
     networks: tuple[Network, ...]
     part: int
     needs: Needs
-    seen: Sequence[Seen]
+    seen: Sequence[SenderRequests]
 
     @property
     def requests(self) -> int:
@@ -124,7 +124,7 @@ class Suggested:
         return f"{who} {plain(self.networks[0])}{more}{part}" + (" admin" if self.is_admin else "")
 
 
-def grouped(seen: Mapping[Sender, Seen]) -> list[Suggested]:
+def grouped(seen: Mapping[Sender, SenderRequests]) -> list[Suggested]:
     """The principals; those that asked most come first."""
     alike: defaultdict[tuple[str | None, bool, Needs], list[Sender]] = defaultdict(list)
     for sender, one in seen.items():

@@ -36,7 +36,7 @@ _KEY = re.compile(r'"(?:[^"\\]|\\.)*"|([A-Za-z_$][\w$]*|-?[0-9]+)(?=\s*:)')
 
 
 @dataclass(slots=True)
-class Frame:
+class DecodedFrame:
     """``at`` is where it begins in its stream, ``size`` its bytes there. ``header`` has the members of a JSON header's
     names, whatever its form. ``form``: JSON or ROCKETMQ. ``faults``: byte of the stream, and what is wrong there.
     ``answers``: the request that it answers; ``number`` counts from 1 on.
@@ -50,7 +50,7 @@ class Frame:
     header: dict[str, Any] = field(default_factory=dict)
     body: bytes = b""
     faults: list[tuple[int, str]] = field(default_factory=list)
-    answers: Frame | None = None
+    answers: DecodedFrame | None = None
 
     @property
     def is_response(self) -> bool:
@@ -83,12 +83,12 @@ class Frame:
             return 0
 
 
-def frames(streams: Sequence[Stream]) -> list[Frame]:
+def frames(streams: Sequence[Stream]) -> list[DecodedFrame]:
     """All frames, in the order of their times where they have any. Answers are paired by opaque."""
     found = list(islice((frame for stream in streams for frame in _of_stream(stream)), FRAMES_MAX))
     if all(stream.times for stream in streams):
         found.sort(key=lambda one: one.stream.time_at(one.at) or 0.0)
-    asked: dict[tuple[str, Any], Frame] = {}
+    asked: dict[tuple[str, Any], DecodedFrame] = {}
     for number, one in enumerate(found, 1):
         one.number = number
         key = one.stream.conversation, str(one.header.get("opaque"))
@@ -99,7 +99,7 @@ def frames(streams: Sequence[Stream]) -> list[Frame]:
     return found
 
 
-def _of_stream(stream: Stream) -> Iterator[Frame]:
+def _of_stream(stream: Stream) -> Iterator[DecodedFrame]:
     data, at = bytes(stream.data), 0
     if data.startswith(PROXY_SIGNATURE) and len(data) >= 16:
         at = 16 + int(spec.PROXY_V2_HEAD.parse(data[:16]).length)
@@ -110,13 +110,13 @@ def _of_stream(stream: Stream) -> Iterator[Frame]:
         yield frame
         at += frame.size
     if stream.gap:
-        yield Frame(stream, len(data), 0, faults=[(len(data), stream.gap)])
+        yield DecodedFrame(stream, len(data), 0, faults=[(len(data), stream.gap)])
 
 
-def _frame(stream: Stream, data: bytes, at: int) -> Frame:
+def _frame(stream: Stream, data: bytes, at: int) -> DecodedFrame:
     """One frame; of what is none, all that is left."""
     left, start = len(data) - at, data[at : at + START_BYTES]
-    frame = Frame(stream, at, left)
+    frame = DecodedFrame(stream, at, left)
     if not at and (other := other_protocol(start)):
         frame.faults.append((at, _("this is %(protocol)s, and no frame of RocketMQ") % {"protocol": other}))
         return frame
@@ -160,7 +160,7 @@ def other_protocol(first: bytes) -> str:
     return "HTTP" if re.match(rb"HTTP/1|(?:GET|POST|PUT|HEAD|OPTIONS) ", first) else ""
 
 
-def _read_header(frame: Frame, whole: bytes, head: Any) -> None:
+def _read_header(frame: DecodedFrame, whole: bytes, head: Any) -> None:
     start, end = HEAD_BYTES, HEAD_BYTES + head.header_length
     if end > len(whole):
         return
@@ -178,7 +178,7 @@ def _read_header(frame: Frame, whole: bytes, head: Any) -> None:
         frame.faults.append((frame.at + start + place, _("the header is no JSON: %(why)s") % {"why": why}))
 
 
-def _read_binary(frame: Frame, whole: bytes, length: int) -> None:
+def _read_binary(frame: DecodedFrame, whole: bytes, length: int) -> None:
     """Java reads the fields beyond the header's length, and takes that length for the body's."""
     source = io.BytesIO(whole[HEAD_BYTES:])
     try:
@@ -256,7 +256,7 @@ class Body:
     inflated: int | None = None
 
 
-def body_of(frame: Frame) -> Body:
+def body_of(frame: DecodedFrame) -> Body:
     """What the body of a frame is."""
     data, inflated = frame.body, None
     if not data:

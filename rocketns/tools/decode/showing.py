@@ -17,7 +17,7 @@ from rocketns.config.properties import is_secret
 from rocketns.languages import texts
 from rocketns.logtext import escape
 from rocketns.protocol.codes import version_name
-from rocketns.tools.decode.frames import Frame, body_of, frames
+from rocketns.tools.decode.frames import DecodedFrame, body_of, frames
 from rocketns.tools.decode.reading import BYTES_MAX, read
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, print_json, print_text
 
@@ -182,7 +182,7 @@ class Names:
         return word + blank + (self.text(addr) if read_server(addr) else addr)
 
 
-def lines(found: list[Frame], names: Names) -> Iterator[str]:
+def lines(found: list[DecodedFrame], names: Names) -> Iterator[str]:
     """For people. Texts of peers are escaped."""
     for value in as_json(found, names):
         yield from map(escape, _lines(value))
@@ -238,12 +238,12 @@ def _body_lines(body: dict[str, Any]) -> Iterator[str]:
         yield "      " + _("… and %(n)d characters more: --json has them") % {"n": len(text) - most}
 
 
-def as_json(found: list[Frame], names: Names) -> list[dict[str, Any]]:
+def as_json(found: list[DecodedFrame], names: Names) -> list[dict[str, Any]]:
     """For programs."""
     return [_frame_json(frame, names) for frame in found]
 
 
-def _frame_json(frame: Frame, names: Names) -> dict[str, Any]:
+def _frame_json(frame: DecodedFrame, names: Names) -> dict[str, Any]:
     body, at_s, remark = body_of(frame), frame.stream.time_at(frame.at), frame.header.get("remark")
     is_password = is_secret(str(frame.fields.get("key", "")))  # the value of a KV item
     value = body.value
