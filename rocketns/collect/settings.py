@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rocketns.addresses import bare, listed, read_server, split, with_port
-from rocketns.client.name_server import Signer
 from rocketns.client.resolving import every_address
 from rocketns.config.journal import NS_SAFE, JournalConfig
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RocketnsError
 from rocketns.protocol.codes import KNOWN_NAMESPACES
+
+if TYPE_CHECKING:  # the options are read where no package is installed
+    from rocketns.client.name_server import Signer
 
 NAME_SERVERS_MAX = 16
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
