@@ -29,7 +29,7 @@ from rocketns.pipeline.saying import _
 Row = Mapping[str, Any]
 
 
-class Reach(NamedTuple):
+class JournalEnd(NamedTuple):
     """How far the journal of a name server reaches, epoch us. By ``lag`` it may be behind while the server is well, and
     by ``doubt`` its clock may differ from the others."""
 
@@ -103,10 +103,10 @@ def by_own_clocks(t0: int | None, t1: int | None, known: Extent, reaches: Iterab
     return Observation(known.first if t0 is None else t0, newest + 1 if t1 is None else min(t1, newest + 1))
 
 
-def reach_of(reached: Row, offset: Row | None, *, is_open: bool) -> Reach:
+def reach_of(reached: Row, offset: Row | None, *, is_open: bool) -> JournalEnd:
     """From a row of REACHES and of CLOCK_DAYS. ``is_open``: its last file was read while it was being written."""
     rotation = ROTATE_US if reached["rotate_s"] is None else reached["rotate_s"] * SECOND_US
-    return Reach(
+    return JournalEnd(
         reached["ns"],
         reached["last"] - (offset["offset"] if offset else 0),
         reached["stopped"] is not None,
@@ -120,12 +120,12 @@ def last_day_of_each(clock_days: Iterable[Row]) -> dict[str, Row]:
     return {row["ns"]: row for row in sorted(clock_days, key=lambda row: str(row["day"]))}
 
 
-def common_end(reaches: Sequence[Reach]) -> int:
+def common_end(reaches: Sequence[JournalEnd]) -> int:
     """The latest moment that every live name server has reached. A name server is live if it has not stopped and is
     not further behind the newest journal than it may be."""
     newest = max(reaches, key=lambda reach: reach.last)
 
-    def lives(reach: Reach) -> bool:
+    def lives(reach: JournalEnd) -> bool:
         return not reach.stopped and newest.last - reach.last <= reach.lag + max(reach.doubt, newest.doubt)
 
     return min((reach.last for reach in reaches if lives(reach)), default=newest.last)

@@ -23,7 +23,7 @@ from rocketns.pipeline.batch.observing import last_day_of_each, too_short
 from rocketns.pipeline.contract.catalogue import CERTAIN, FINDINGS, JOBS, LISTED
 from rocketns.pipeline.contract.frames import Observation, columns, frame_of
 from rocketns.pipeline.contract.tables import Table
-from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, STATUS, Verdict
+from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, STATUS, AuditVerdict
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report.beside import json_lines, markdown
 from rocketns.pipeline.report.model import ReportInput
@@ -40,7 +40,7 @@ class RunOutcome(NamedTuple):
     """``lines`` are for standard output. ``headline``: the first sentence of the page; ``listed``: how many incidents
     it lists; ``clocks``: a sentence for those that are not known well enough."""
 
-    verdict: Verdict
+    verdict: AuditVerdict
     findings: Mapping[str, int]
     incomplete: Sequence[str]
     report: str
@@ -58,9 +58,11 @@ class RunOutcome(NamedTuple):
         missing = [_("incomplete: %(reason)s") % {"reason": sentence} for sentence in self.incomplete]
         missing += [_("clocks: %(note)s") % {"note": sentence} for sentence in self.clocks]
         heads = {
-            Verdict.NOTHING: self._nothing(),
-            Verdict.FINDINGS: _("Found:"),
-            Verdict.INCOMPLETE: _("Found in what is there:") if found_lines else _("Nothing found in what is there."),
+            AuditVerdict.NOTHING: self._nothing(),
+            AuditVerdict.FINDINGS: _("Found:"),
+            AuditVerdict.INCOMPLETE: _("Found in what is there:")
+            if found_lines
+            else _("Nothing found in what is there."),
         }
         begin = [strict(self.headline)] if self.headline else []
         return [*begin, *missing, heads[self.verdict], *found_lines, _("report: %(path)s") % {"path": self.report}]
@@ -101,11 +103,11 @@ def unread(foreign: Mapping[str, int]) -> list[str]:
     return [said % {"n": f"{n:,}", "version": version, "known": VERSION} for version, n in foreign.items()]
 
 
-def verdict(findings: Mapping[str, int], incomplete: Sequence[str]) -> Verdict:
+def verdict(findings: Mapping[str, int], incomplete: Sequence[str]) -> AuditVerdict:
     """Incomplete input comes first: with lost records, absence of a finding proves nothing."""
     if incomplete:
-        return Verdict.INCOMPLETE
-    return Verdict.FINDINGS if any(findings.values()) else Verdict.NOTHING
+        return AuditVerdict.INCOMPLETE
+    return AuditVerdict.FINDINGS if any(findings.values()) else AuditVerdict.NOTHING
 
 
 SUMMARY_VERSION = 3
@@ -238,7 +240,7 @@ def _of_run(results: Results, summary: Mapping[str, Any]) -> ReportInput:
     return ReportInput(
         t0=observation.t0,
         t1=observation.t1,
-        verdict=Verdict(summary["verdict"]),
+        verdict=AuditVerdict(summary["verdict"]),
         incomplete=incomplete,
         options=summary["options"],
         figures=summary["figures"],

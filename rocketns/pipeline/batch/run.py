@@ -30,7 +30,7 @@ from rocketns.pipeline.batch.reporting import (
     summarise,
     unread,
 )
-from rocketns.pipeline.batch.tables import Options, Read, Say, clocks_table, other_tables
+from rocketns.pipeline.batch.tables import JobOptions, RunInput, Say, clocks_table, other_tables
 from rocketns.pipeline.contract.frames import Observation, plain_rows
 from rocketns.pipeline.contract.terms import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, BadInput, moment
 from rocketns.pipeline.jobs.reach import reaches
@@ -143,8 +143,8 @@ def computed(
     latest = last_day_of_each(clocks)
     ends = [reach_of(row, latest.get(row["ns"]), is_open=row["ns"] in known.open) for row in reached]
     observation = observed(request.t0, request.t1, known.first, common_end(ends))
-    options = Options(request.min_window, request.groups, request.dead_days, request.clocks)
-    read = Read(events, files, clocks)
+    options = JobOptions(request.min_window, request.groups, request.dead_days, request.clocks)
+    read = RunInput(events, files, clocks)
     uncovered = other_tables(read, observation, options, results, say)
     return Computed(observation, uncovered, "" if begin is None else begin.since)
 

@@ -46,7 +46,7 @@ Say = Callable[[str], None]
 Work = Callable[[], object]
 
 
-class Options(NamedTuple):
+class JobOptions(NamedTuple):
     """What a run computes with. Durations are us. ``clocks``: by how much clocks differ at most, if that is known."""
 
     min_window: int
@@ -55,7 +55,7 @@ class Options(NamedTuple):
     clocks: int | None
 
 
-class Read(NamedTuple):
+class RunInput(NamedTuple):
     """What was read: EVENTS by each name server's own clock, the files, and the rows of CLOCK_DAYS."""
 
     events: DataFrame
@@ -63,7 +63,7 @@ class Read(NamedTuple):
     clocks: Sequence[Row]
 
 
-class State(NamedTuple):
+class BaseTables(NamedTuple):
     """What all other tables follow from. ``lookups``: the records of that kind; ``doubts``: TOPIC_DOUBTS;
     ``system_topics``: topics that brokers and clusters make for themselves; ``callers``: CALLERS."""
 
@@ -85,7 +85,7 @@ def clocks_table(raw_events: DataFrame, seen: Observation, within: int | None, r
     return results.save("clock_days", clock_days(inside, within))
 
 
-def other_tables(read: Read, seen: Observation, options: Options, results: Results, say: Say) -> int:
+def other_tables(read: RunInput, seen: Observation, options: JobOptions, results: Results, say: Say) -> int:
     """All tables but ``clock_days``, which is there. Returns on how many of the last days lookups were not journalled
     by every name server."""
     say(_("state: name servers, brokers, topics"))
@@ -101,7 +101,7 @@ def other_tables(read: Read, seen: Observation, options: Options, results: Resul
     return days[0]
 
 
-def _state(read: Read, seen: Observation, results: Results) -> State:
+def _state(read: RunInput, seen: Observation, results: Results) -> BaseTables:
     clocks = results.frame("clock_days")
     events = corrected(read.events, clocks)
     days = late_days(read.files, {(row["day"], row["ns"]): row["offset"] for row in read.clocks}, seen.t1)
@@ -116,7 +116,7 @@ def _state(read: Read, seen: Observation, results: Results) -> State:
     )
     brokers, of_topics = results.frame("broker_intervals"), results.frame("topic_intervals")
     doubts = topic_doubts(events, known, of_topics, seen)
-    return State(
+    return BaseTables(
         events, lookups, known, brokers, of_topics,
         doubts=results.checkpoint(doubts) if any(boot.holes for boot in known.boots) else doubts,
         system_topics=results.materialize(system_topics(brokers)),
@@ -125,7 +125,7 @@ def _state(read: Read, seen: Observation, results: Results) -> State:
     )  # fmt: skip
 
 
-def _divergence(state: State, seen: Observation, options: Options, results: Results) -> None:
+def _divergence(state: BaseTables, seen: Observation, options: JobOptions, results: Results) -> None:
     checkpoint, up = results.checkpoint, state.base.uptime
     windows = key_windows(
         state.topics, up, seen, options.min_window, state.brokers, checkpoint,
@@ -142,7 +142,7 @@ def _divergence(state: State, seen: Observation, options: Options, results: Resu
     results.save("unwritable", shut)
 
 
-def _brokers(state: State, seen: Observation, results: Results) -> None:
+def _brokers(state: BaseTables, seen: Observation, results: Results) -> None:
     had = user_topics_of_brokers(state.topics, state.system_topics, seen)
     results.save("departures", departures(state.brokers, state.events, seen, state.clocks, had))
     beats = results.checkpoint(gaps(state.events, seen))
@@ -152,7 +152,7 @@ def _brokers(state: State, seen: Observation, results: Results) -> None:
     results.save("new_addresses", new_addresses(state.events, seen))
 
 
-def _topics(state: State, seen: Observation, options: Options, results: Results, days: list[int]) -> None:
+def _topics(state: BaseTables, seen: Observation, options: JobOptions, results: Results, days: list[int]) -> None:
     up, system = state.base.uptime, state.system_topics
     every = results.save("topics", topics(state.topics, state.brokers, up, state.callers, system, seen))
     not_covered = results.materialize(uncovered(covered(state.lookups, seen), up, seen, options.dead_days))
@@ -162,7 +162,7 @@ def _topics(state: State, seen: Observation, options: Options, results: Results,
     days.append(not_covered.select("ago").distinct().count())
 
 
-def _journals(state: State, read: Read, seen: Observation, results: Results) -> None:
+def _journals(state: BaseTables, read: RunInput, seen: Observation, results: Results) -> None:
     results.save("quality", quality(state.events, read.files, state.base, seen))
     results.save("sources", sources(counts(state.events, seen), read.files, last_day_of_each(read.clocks)))
 

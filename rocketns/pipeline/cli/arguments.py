@@ -23,7 +23,7 @@ TIMES_US = range(253_000_000_000 * 1_000_000)  # up to 9987: Python shows times 
 HEAD = re.compile(rf"(?:([A-Za-z0-9._-]+):(\d{{1,18}}):(\d{{1,18}}):)?([0-9a-f]{{{HASH_CHARS}}})")
 
 
-class Head(NamedTuple):
+class ChainHead(NamedTuple):
     """The head of an earlier check. Without name server only the hash is known."""
 
     ns: str | None
@@ -32,7 +32,7 @@ class Head(NamedTuple):
     hash: str
 
     @classmethod
-    def of(cls, text: str) -> Head | None:
+    def of(cls, text: str) -> ChainHead | None:
         """None if the text is no head."""
         match = HEAD.fullmatch(text.strip())
         return None if match is None else cls(match[1], int(match[2] or 0), int(match[3] or 0), match[4])
@@ -106,9 +106,9 @@ def folder(text: str) -> str:
     return text
 
 
-def head(text: str) -> Head:
+def head(text: str) -> ChainHead:
     """The head of a chain of hashes."""
-    found = Head.of(text)
+    found = ChainHead.of(text)
     if found is None:
         raise argparse.ArgumentTypeError(
             _("%(text)r is no head: write one as 'rocketns audit verify' prints it") % {"text": text}

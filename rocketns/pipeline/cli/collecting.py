@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from rocketns.languages import language
-from rocketns.pipeline.contract.terms import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, STATUS, BadInput, Verdict
+from rocketns.pipeline.contract.terms import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, STATUS, AuditVerdict, BadInput
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import is_on_this_machine
 
@@ -66,7 +66,7 @@ def arguments(options: argparse.Namespace, journal: str) -> list[str]:
 
 def with_unread(status: int) -> int:
     """The exit status of a run, if some name server was never read."""
-    return STATUS[Verdict.INCOMPLETE] if status in (EXIT_NOTHING, EXIT_FINDINGS) else status
+    return STATUS[AuditVerdict.INCOMPLETE] if status in (EXIT_NOTHING, EXIT_FINDINGS) else status
 
 
 def _given(options: argparse.Namespace) -> dict[str, str | None]:

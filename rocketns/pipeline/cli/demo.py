@@ -19,13 +19,13 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.batch.reporting import RunOutcome
 from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.contract.terms import BadInput
-from rocketns.pipeline.incidents.model import Kind
+from rocketns.pipeline.incidents.model import Symptom
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, LINES
 
 Say = Callable[[str], None]
 
-OUTAGES = (Kind.RESTARTED, Kind.KILLED)
+OUTAGES = (Symptom.RESTARTED, Symptom.KILLED)
 # The recorded journal, and which incidents are in it, as ``named``.
 RECORD, EXPECTED, JOURNAL = "demo.zip", "incidents.json", "journal"
 

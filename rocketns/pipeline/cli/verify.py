@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rocketns.languages import N_
-from rocketns.pipeline.cli.arguments import Head
+from rocketns.pipeline.cli.arguments import ChainHead
 from rocketns.pipeline.contract.terms import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.verifying import FAULTS_MAX, Checked, check, name_servers, strays
@@ -26,7 +26,7 @@ class Verified(NamedTuple):
     exit_status: int
 
 
-def verify(journal: str, heads: Sequence[Head]) -> Verified:
+def verify(journal: str, heads: Sequence[ChainHead]) -> Verified:
     """Check all name servers of a journal, and whether these heads are in their chains. BadInput."""
     root = Path(journal)
     names = name_servers(root)
@@ -84,13 +84,13 @@ def _beginning(one: Checked) -> str:
     return _("  the chain begins in %(begin)s: it continues %(older)s, whose file is not here any more") % shown
 
 
-def _is_too_old(head: Head, found: Sequence[Checked]) -> bool:
+def _is_too_old(head: ChainHead, found: Sequence[Checked]) -> bool:
     """Whether the name server's chain begins after the head, so that nobody can tell."""
     firsts = [one.first for one in found if one.ns == head.ns]
     return any(first is not None and (head.boot, head.seq) < (first.boot, first.seq) for first in firsts)
 
 
-def _missing(head: Head, *, is_gone: bool) -> str:
+def _missing(head: ChainHead, *, is_gone: bool) -> str:
     shown = {"hash": head.hash, "ns": head.ns}
     if is_gone:
         return _("cannot tell whether %(hash)s was in the chain of %(ns)s: its files are not here any more") % shown

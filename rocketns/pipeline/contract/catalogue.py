@@ -31,7 +31,7 @@ SECTIONS = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class FindingCount:
     """What in a table counts as a finding. ``count``: SQL over the whole table; ``words``: what follows the number in
     the output. A run with any finding ends with exit status 1."""
 
@@ -52,7 +52,7 @@ class Job:
     section: str
     meaning: str
     order: tuple[str, ...] = ()
-    finding: Finding | None = None
+    finding: FindingCount | None = None
 
 
 USERS_FIRST = "if(kind = 'user', 0, 1)"
@@ -67,7 +67,7 @@ JOBS = (
     Job("divergences", "windows with the same broker and cause that begin close to each other",
         schema.DIVERGENCES, "divergence", meanings.DIVERGENCES,
         (CERTAIN_FIRST, LONGEST_FIRST, "broker", "cause", "t1"),
-        Finding("divergences", f"count_if({CERTAIN})",
+        FindingCount("divergences", f"count_if({CERTAIN})",
                 N_("divergences: name servers disagreed about routes of a broker"))),
     Job("topic_segments", "a stretch of a topic's windows in which no view changes", schema.TOPIC_SEGMENTS,
         "divergence", meanings.SEGMENTS),
@@ -80,18 +80,18 @@ JOBS = (
         meanings.IMBALANCE, ("tvd desc_nulls_last", "topic", "t1", "broker")),
     Job("unwritable", "a stretch in which nobody may write to topics of a broker", schema.UNWRITABLE, "imbalance",
         meanings.UNWRITABLE, ("alone desc", "t1 - t2", "broker", "t1"),
-        Finding("unwritable", "count(*)", N_("times at which nobody could write to topics of a broker"))),
+        FindingCount("unwritable", "count(*)", N_("times at which nobody could write to topics of a broker"))),
     Job("departures", "a broker's departure, as all name servers saw it", schema.DEPARTURES,
         "departures", meanings.DEPARTURES, ("t1 desc", "broker"),
-        Finding("departures", "count_if(kind <> 'graceful')",
+        FindingCount("departures", "count_if(kind <> 'graceful')",
                 N_("departures of brokers that were not graceful, or whose cause is not visible"))),
     Job("broker_stats", "a broker address at a name server", schema.BROKER_STATS, "brokers",
         meanings.BROKERS, ("availability asc_nulls_last", "broker", "ns", "bid", "addr"),
-        Finding("flaps", "count(distinct if(flaps > 0, broker, null))",
+        FindingCount("flaps", "count(distinct if(flaps > 0, broker, null))",
                 N_("brokers that flapped: they failed and came back within ten minutes"))),
     Job("ns_uptime", "a start of a name server", schema.NS_UPTIME, "servers", meanings.SERVERS,
         ("ns", "t1"),
-        Finding("killed", "count_if(end_cause = 'lost')", N_("name servers that ended without a stop record"))),
+        FindingCount("killed", "count_if(end_cause = 'lost')", N_("name servers that ended without a stop record"))),
     Job("broker_intervals", "a stretch in which a name server listed a broker address",
         schema.BROKER_INTERVALS, "servers", meanings.INTERVALS,
         ("end_cause in ('open', 'stop')", "broker", "ns", "bid", "addr", "t1")),
@@ -105,7 +105,7 @@ JOBS = (
     Job("missing_topics", "an hour with unusually many lookups of a topic that no broker had",
         schema.MISSING_TOPICS, "topics", meanings.MISSING,
         ("if(topic_kind = 'system', 1, 0)", "hour desc", "topic"),
-        Finding("missing_topics", "count_if(topic_kind <> 'system')",
+        FindingCount("missing_topics", "count_if(topic_kind <> 'system')",
                 N_("hours with unusually many lookups of a topic that does not exist"))),
     Job("clients", "a client with its language and version", schema.CLIENTS, "clients",
         meanings.CLIENTS, ("poll_s asc_nulls_last", "n desc", "client", "lang", "cv")),

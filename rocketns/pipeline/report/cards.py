@@ -8,7 +8,7 @@ from itertools import islice
 from rocketns.languages import N_
 from rocketns.pipeline.contract import terms
 from rocketns.pipeline.incidents.lanes import STATES
-from rocketns.pipeline.incidents.model import Incident, Kind, Lane, Record, State
+from rocketns.pipeline.incidents.model import Incident, Lane, Record, Shown, Symptom
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.text import sentences, visible
@@ -42,7 +42,7 @@ class Card:
 
     def __init__(self, identity: str, incident: Incident, data: ReportInput, place: int) -> None:
         begin, end = _edges(incident)
-        states = sorted({span[2] for lane in incident.lanes for span in lane.spans}, key=list(State).index)
+        states = sorted({span[2] for lane in incident.lanes for span in lane.spans}, key=list(Shown).index)
         self.identity, self.kind, self.code = identity, _(NAMES[incident.kind]), incident.kind.value
         self.level, self.level_name = incident.level.name.lower(), _(LEVELS[incident.level])
         self.going_on = incident.going_on
@@ -122,7 +122,7 @@ def _bars(lane: Lane, begin: int, end: int) -> list[Bar]:
     ]
 
 
-def _tip(lane: Lane, span: tuple[int, int], state: State) -> str:
+def _tip(lane: Lane, span: tuple[int, int], state: Shown) -> str:
     return _("%(ns)s: %(state)s, %(begin)s to %(end)s, %(length)s") % {
         "ns": lane.ns, "state": _(STATES[state]), "begin": _clock(span[0]), "end": _clock(span[1]),
         "length": text.microseconds(span[1] - span[0]),
@@ -138,7 +138,7 @@ def _clock(us: int) -> str:
 
 
 def _cause(incident: Incident) -> str:
-    if incident.kind is Kind.MISSING_TOPIC:
+    if incident.kind is Symptom.MISSING_TOPIC:
         return _(UNUSUAL[incident.cause]) if incident.cause in UNUSUAL else ""
     stalled = _("%(names)s did not run at its beginning, or just before.") % {"names": text.names(incident.stalled)}
     clocks = _("Times may be off: the clock of %(names)s is not known for certain.")
@@ -152,7 +152,7 @@ def _cause(incident: Incident) -> str:
 
 
 def _topics(incident: Incident) -> str:
-    if not incident.harm.topics or incident.kind is Kind.MISSING_TOPIC:
+    if not incident.harm.topics or incident.kind is Symptom.MISSING_TOPIC:
         return ""
     values = {"topics": topics(incident.harm), "queues": queues(incident.harm), "names": _sample(incident)}
     return (_("%(topics)s with %(queues)s: %(names)s") if incident.harm.queues else _("%(topics)s: %(names)s")) % values

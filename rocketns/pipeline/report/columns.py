@@ -198,7 +198,7 @@ COLUMNS = {
 }
 
 
-class View(NamedTuple):
+class TableView(NamedTuple):
     """How a table is listed: its caption, and names of COLUMNS."""
 
     title: str
@@ -207,33 +207,33 @@ class View(NamedTuple):
 
 # By the tables of the catalogue that the page lists.
 VIEWS = {
-    "divergences": View(N_("Divergence of brokers"),
+    "divergences": TableView(N_("Divergence of brokers"),
                       "from lasted early cause broker without stalled windows user_topics all_topics hidden sample "
                       "gap_max doubt"),
-    "key_windows": View(N_("Windows"), "from lasted early topic broker cause opened_by gap values doubt"),
-    "ns_uptime": View(N_("Starts and ends of name servers"), "ns known_from until end_cause"),
-    "impact": View(N_("Segments of a topic with constant views, the worst first"),
+    "key_windows": TableView(N_("Windows"), "from lasted early topic broker cause opened_by gap values doubt"),
+    "ns_uptime": TableView(N_("Starts and ends of name servers"), "ns known_from until end_cause"),
+    "impact": TableView(N_("Segments of a topic with constant views, the worst first"),
                    "from lasted topic group queues orphaned orphaned_qs orphaned_ids dup dup_qs dup_ids"),
-    "imbalance": View(N_("Shares of brokers in segments, the largest tvd first"),
+    "imbalance": TableView(N_("Shares of brokers in segments, the largest tvd first"),
                       "from lasted topic broker share fair tvd peak no_share_ns"),
-    "broker_stats": View(N_("Availability"),
+    "broker_stats": TableView(N_("Availability"),
                          "broker bid addr ns availability up_s failed_s planned_s failures graceful flaps unseen "
                          "mtbf_s gap_p50 gap_p99 gap_most"),
-    "unwritable": View(N_("Brokers that nobody could write to"),
+    "unwritable": TableView(N_("Brokers that nobody could write to"),
                        "from lasted early broker cause topics alone queues sample seen_by"),
-    "departures": View(N_("Departures"),
+    "departures": TableView(N_("Departures"),
                        "from to broker cluster left seen_by bids topics queues sample stalled t1_early asked"),
-    "topics": View(N_("Topics, by lookups"), "topic kind served queues skew n miss last_lookup created removed"),
-    "dead_topics": View(N_("Topics, dead"), "topic kind queues created last_lookup days"),
-    "missing_topics": View(N_("Missing topics"), "hour topic miss n bound median mad at topic_kind"),
-    "clients": View(N_("Clients"), "client lang cv poll_s topics n miss at from to"),
-    "admin_changes": View(N_("Who changed what"),
+    "topics": TableView(N_("Topics, by lookups"), "topic kind served queues skew n miss last_lookup created removed"),
+    "dead_topics": TableView(N_("Topics, dead"), "topic kind queues created last_lookup days"),
+    "missing_topics": TableView(N_("Missing topics"), "hour topic miss n bound median mad at topic_kind"),
+    "clients": TableView(N_("Clients"), "client lang cv poll_s topics n miss at from to"),
+    "admin_changes": TableView(N_("Who changed what"),
                           "t host principal access_key code what before after result requests ns"),
-    "refused_requests": View(N_("Refused requests"),
+    "refused_requests": TableView(N_("Refused requests"),
                              "host access code reason enforced requests from to principals access_keys at"),
-    "new_addresses": View(N_("Brokers from new addresses"), "t broker bid cluster host before_from hosts addr ns"),
-    "quality": View(N_("Faults of the input"), "fault ns boot from to count detail"),
-    "sources": View(N_("What was read"),
+    "new_addresses": TableView(N_("Brokers from new addresses"), "t broker bid cluster host before_from hosts addr ns"),
+    "quality": TableView(N_("Faults of the input"), "fault ns boot from to count detail"),
+    "sources": TableView(N_("What was read"),
                     "ns files events first last offset_us clock known corrupt lost observed members_early "
                     "topics_early"),
 }  # fmt: skip

@@ -16,7 +16,7 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
 from rocketns.languages import language
-from rocketns.pipeline.contract.terms import CLOCKS, Verdict
+from rocketns.pipeline.contract.terms import CLOCKS, AuditVerdict
 from rocketns.pipeline.report.cards import cards
 from rocketns.pipeline.report.grid import ROWS_OPEN, Grid, packed
 from rocketns.pipeline.report.model import ReportInput
@@ -59,7 +59,7 @@ def render(data: ReportInput) -> str:
         sections=listed,
         rows_open=ROWS_OPEN,
         empty=row(empty_sections(listed)),
-        whole=data.verdict is not Verdict.INCOMPLETE,
+        whole=data.verdict is not AuditVerdict.INCOMPLETE,
         options=data.options,
         lang=LANGS[language()],
         gap=_("%(before)s %(after)s") % {"before": "", "after": ""},

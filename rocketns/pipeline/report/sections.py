@@ -27,7 +27,7 @@ DOUBTS = {
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """One chapter of the page. ``name``: one of SECTIONS, its anchor, its key in the notes."""
 
     name: str
@@ -44,14 +44,14 @@ class Section:
         return _("; ").join(_("%(table)s: %(n)s") % {"table": one.caption, "n": f"{one.total:,}"} for one in self.grids)
 
 
-def sections(data: ReportInput) -> list[Section]:
+def sections(data: ReportInput) -> list[ReportSection]:
     """The sections with something to list or to note, in their order."""
     links = Links(data)
-    every = (Section(name, list(_grids(name, data, links)), list(_notes(name, data))) for name in SECTIONS)
+    every = (ReportSection(name, list(_grids(name, data, links)), list(_notes(name, data))) for name in SECTIONS)
     return [section for section in every if section.grids or section.notes]
 
 
-def empty_sections(shown: Sequence[Section]) -> list[str]:
+def empty_sections(shown: Sequence[ReportSection]) -> list[str]:
     """The titles of the others."""
     names = {section.name for section in shown}
     return [_(title) for name, title in SECTIONS.items() if name not in names]

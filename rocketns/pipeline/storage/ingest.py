@@ -18,12 +18,20 @@ from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import folder_at
-from rocketns.pipeline.storage.manifest import JournalFile, Listing, Manifest, Part, Read, State, journal_files
+from rocketns.pipeline.storage.manifest import (
+    IngestedFile,
+    JournalFile,
+    Listing,
+    Manifest,
+    ManifestState,
+    ParquetPart,
+    journal_files,
+)
 from rocketns.pipeline.storage.staging import (
     BOOTS,
-    Boot,
+    BootKey,
     Contents,
-    Place,
+    FileKey,
     Staging,
     read_parts,
     repeated_boots,
@@ -77,7 +85,7 @@ class _Ingest:
     def __init__(self, spark: SparkSession, manifest: Manifest, listing: Listing) -> None:
         self._spark, self._manifest, self._listing = spark, manifest, listing
         self._staging = Staging(spark, manifest.folder, sorted({file.base for file in listing.closed}))
-        self._state = State()
+        self._state = ManifestState()
 
     def run(self, owner: Sequence[str]) -> Ingested:
         self._state = self._manifest.state()
@@ -99,7 +107,7 @@ class _Ingest:
         days = {file.dt for file in self._listing.closed}
         return {(read.path, read.size, read.changed) for read in self._manifest.reads(self._state, days)}
 
-    def _store(self, files: Sequence[JournalFile]) -> list[Read]:
+    def _store(self, files: Sequence[JournalFile]) -> list[IngestedFile]:
         """Stage and publish them."""
         by_place = {self._staging.place(file): file for file in files}
         contents, parts = self._staging.staged(files)
@@ -113,7 +121,9 @@ class _Ingest:
         self._publish(replace(after, parts=[*after.parts, *parts]))
         return reads
 
-    def _once(self, parts: Sequence[Part], boots: Set[Boot]) -> tuple[list[Part], dict[Place, Contents]]:
+    def _once(
+        self, parts: Sequence[ParquetPart], boots: Set[BootKey]
+    ) -> tuple[list[ParquetPart], dict[FileKey, Contents]]:
         """Write again the new parts that may repeat a record. Returns the parts, and what their files hold now."""
         names, days = {ns for ns, _ in boots}, self._state.days
         again = [part.path for part in parts if part.ns in names]
@@ -130,14 +140,14 @@ class _Ingest:
         kept = [part for part in parts if part.path not in again]
         return [*kept, *self._staging.parts(written, once)], once
 
-    def _publish(self, state: State) -> None:
+    def _publish(self, state: ManifestState) -> None:
         after = self._manifest.publish(state)
         if after is None:
             raise TakenByAnother
         self._state = after
 
 
-def _check_owner(state: State, owner: Sequence[str], folder: str) -> None:
+def _check_owner(state: ManifestState, owner: Sequence[str], folder: str) -> None:
     if state.journal and list(state.journal) != list(owner):
         shown = {"folder": folder, "other": ", ".join(state.journal), "journal": ", ".join(owner)}
         said = _(
@@ -147,10 +157,10 @@ def _check_owner(state: State, owner: Sequence[str], folder: str) -> None:
         raise BadInput(said % shown)
 
 
-def _read(file: JournalFile, contents: Contents | None, added: int) -> Read:
+def _read(file: JournalFile, contents: Contents | None, added: int) -> IngestedFile:
     """``contents`` is None for a file without a line."""
     one = contents or Contents(0, 0, 0, None, None, [], False)
-    return Read(
+    return IngestedFile(
         file.path, file.size, file.changed, file.dt, file.ns, file.segment, one.lines, one.corrupt, one.records, added,
         one.first, one.last, one.ranges,
     )  # fmt: skip

@@ -22,7 +22,7 @@ from rocketns.pipeline.contract.frames import columns, frame_of
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.storage.arrow import FOLDERS, LINE, REQUIRED, is_plain, take
 from rocketns.pipeline.storage.folders import Folder, is_on_this_machine
-from rocketns.pipeline.storage.manifest import DATA, JournalFile, Part, Range, State, new_id
+from rocketns.pipeline.storage.manifest import DATA, JournalFile, ManifestState, ParquetPart, Range, new_id
 from rocketns.pipeline.storage.session import runs_here
 
 PARTITIONS = ("dt", "ns")
@@ -38,8 +38,8 @@ PLAIN = {f"parquet.enable.dictionary#{name}": "false" for name in ("seq", "ts", 
 _UNREADABLE = "unreadable"
 _READ = StructType([*LINE.fields]).add(_UNREADABLE, StringType()).add("dt", StringType()).add("ns", StringType())
 
-Place = tuple[int, str, str, str]  # FILE
-Boot = tuple[str, int]  # name server, boot
+FileKey = tuple[int, str, str, str]  # FILE
+BootKey = tuple[str, int]  # name server, boot
 BOOTS = columns("ns:string boot:long")
 
 
@@ -69,10 +69,10 @@ class Staging:
     def __init__(self, spark: SparkSession, folder: Folder, bases: Sequence[str]) -> None:
         self._spark, self._folder, self.bases = spark, folder, bases
 
-    def place(self, file: JournalFile) -> Place:
+    def place(self, file: JournalFile) -> FileKey:
         return self.bases.index(file.base), file.dt, file.ns, file.segment
 
-    def staged(self, files: Sequence[JournalFile]) -> tuple[dict[Place, Contents], list[Part]]:
+    def staged(self, files: Sequence[JournalFile]) -> tuple[dict[FileKey, Contents], list[ParquetPart]]:
         """Write all lines of the files to new folders; what each file holds, and the folders."""
         contents, parts = self._taken(files)
         left = [file for file in files if self.place(file) not in contents]
@@ -83,7 +83,7 @@ class Staging:
             parts += self.parts(folder, by_spark)
         return contents, parts
 
-    def _taken(self, files: Sequence[JournalFile]) -> tuple[dict[Place, Contents], list[Part]]:
+    def _taken(self, files: Sequence[JournalFile]) -> tuple[dict[FileKey, Contents], list[ParquetPart]]:
         """The same for files that need no Spark."""
         folder = _new_folder()
         if self._folder.here is None or not runs_here(self._spark):
@@ -99,21 +99,21 @@ class Staging:
         records.write.partitionBy(*PARTITIONS).options(**PLAIN).parquet(self._folder.path(folder))
         return folder
 
-    def contents(self, folder: str) -> dict[Place, Contents]:
+    def contents(self, folder: str) -> dict[FileKey, Contents]:
         """What each file holds whose rows are in the folder."""
         records = read_parts(self._spark, self._folder, [folder])
-        found: dict[Place, list[Any]] = {}
+        found: dict[FileKey, list[Any]] = {}
         for row in _by_file(records).collect():
             found.setdefault(tuple(row[name] for name in FILE), []).append(row)
         return {place: _contents(rows, not all(map(is_plain, rows))) for place, rows in found.items()}
 
-    def parts(self, folder: str, contents: Mapping[Place, Contents]) -> list[Part]:
+    def parts(self, folder: str, contents: Mapping[FileKey, Contents]) -> list[ParquetPart]:
         """The folders of each day and name server in a new folder."""
         times = _times(contents)
         found = [(dt, ns) for dt in self._folder.names(folder) if dt.startswith("dt=")
                  for ns in self._folder.names(f"{folder}/{dt}") if ns.startswith("ns=")]  # fmt: skip
         return [
-            Part(f"{folder}/{dt}/{ns}", *names, *times.get(names, (None, None)))
+            ParquetPart(f"{folder}/{dt}/{ns}", *names, *times.get(names, (None, None)))
             for dt, ns in found
             for names in [(unquote(dt[3:]), unquote(ns[3:]))]
         ]
@@ -180,7 +180,7 @@ def _contents(rows: Sequence[Any], repeats: bool) -> Contents:
     )
 
 
-def _times(contents: Mapping[Place, Contents]) -> dict[tuple[str, str], tuple[int, int]]:
+def _times(contents: Mapping[FileKey, Contents]) -> dict[tuple[str, str], tuple[int, int]]:
     """First and last record of each day and name server."""
     found: dict[tuple[str, str], tuple[int, int]] = {}
     for (_, dt, ns, _), one in contents.items():
@@ -193,9 +193,9 @@ def _times(contents: Mapping[Place, Contents]) -> dict[tuple[str, str], tuple[in
 KEY = ("ns", "boot", "seq")
 
 
-def repeated_boots(contents: Mapping[Place, Contents], state: State) -> set[Boot]:
+def repeated_boots(contents: Mapping[FileKey, Contents], state: ManifestState) -> set[BootKey]:
     """The boots of new files whose ranges overlap, with one another or with what is stored, or that repeat a record."""
-    spans: defaultdict[Boot, list[tuple[int, int]]] = defaultdict(list)
+    spans: defaultdict[BootKey, list[tuple[int, int]]] = defaultdict(list)
     for (_base, _dt, ns, _segment), one in contents.items():
         for boot, low, high in one.ranges:
             spans[ns, boot] += [(low, high), *([(low, high)] if one.repeats else [])]

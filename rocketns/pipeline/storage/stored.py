@@ -17,7 +17,14 @@ from rocketns.pipeline.contract.schema import EVENTS, ReadFile
 from rocketns.pipeline.contract.terms import DAY_US
 from rocketns.pipeline.storage.arrow import events_of, rows_of
 from rocketns.pipeline.storage.folders import folder_at
-from rocketns.pipeline.storage.manifest import JournalFile, Manifest, Part, Read, State, journal_files
+from rocketns.pipeline.storage.manifest import (
+    IngestedFile,
+    JournalFile,
+    Manifest,
+    ManifestState,
+    ParquetPart,
+    journal_files,
+)
 from rocketns.pipeline.storage.staging import KEY, read_parts
 
 
@@ -64,9 +71,9 @@ def delivered(spark: SparkSession, out: str, since: str = "") -> Delivered:
     return Delivered(len(reads) - len(originals(reads)), repeated, state.foreign)
 
 
-def originals(reads: Iterable[Read]) -> list[Read]:
+def originals(reads: Iterable[IngestedFile]) -> list[IngestedFile]:
     """Without copies: smaller files of the same name server and name, and files that added no record."""
-    largest: dict[tuple[str, str], Read] = {}
+    largest: dict[tuple[str, str], IngestedFile] = {}
     for read in reads:
         known = largest.get((read.ns, read.segment))
         if known is None or (known.size, known.added) < (read.size, read.added):
@@ -74,7 +81,7 @@ def originals(reads: Iterable[Read]) -> list[Read]:
     return [read for read in largest.values() if read.added or not read.records]
 
 
-def _is_needed(part: Part, observation: Observation) -> bool:
+def _is_needed(part: ParquetPart, observation: Observation) -> bool:
     begin = observation.t0 - DAY_US
     begin -= begin % DAY_US
     return part.first is not None and part.last is not None and begin <= part.last and part.first <= observation.t1
@@ -137,7 +144,7 @@ def tail_after(spark: SparkSession, out: str, texts: Sequence[OpenText]) -> Tail
     return tail._replace(events=tail.events.join(stored, [*KEY], "left_anti").select(*EVENTS.names))
 
 
-def _reaches_back(text: OpenText, state: State) -> bool:
+def _reaches_back(text: OpenText, state: ManifestState) -> bool:
     """Whether its first record is not after all that is stored of its boot."""
     first = record_of(text.text[: text.text.index(b"\n")])
     boot = int(text.file.segment.partition("-")[0])

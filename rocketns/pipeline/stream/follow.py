@@ -37,7 +37,7 @@ from rocketns.pipeline.storage.arrow import Rows, events_of, rows_of
 from rocketns.pipeline.storage.folders import Folder, folder_at
 from rocketns.pipeline.storage.results import materialized_if_small, table_rows
 from rocketns.pipeline.stream.outlets import AlertLog, Alertmanager, Webhook
-from rocketns.pipeline.stream.reading import Look, Place, look
+from rocketns.pipeline.stream.reading import JournalOffset, JournalPoll, look
 from rocketns.pipeline.stream.servers import Arriving
 from rocketns.pipeline.stream.statestore import StateStore
 from rocketns.pipeline.stream.step import SCHEMAS, Line, Memory, New, StreamLimits, step
@@ -136,7 +136,7 @@ class Follower:
         plain = version.plain
         self._batch = version.batch
         self.memory = Memory.of(version.tables, plain["memory"] if plain else None)
-        self.places = [Place(*row) for row in plain["places"]] if plain else []
+        self.places = [JournalOffset(*row) for row in plain["places"]] if plain else []
         self.done = 0
         self.is_behind = False
         if plain:
@@ -157,7 +157,7 @@ class Follower:
             self._say(f"{line['event']} {line['kind']} {line['alert']}: {line['text']}")
         return True
 
-    def _process(self, arrived: Look) -> list[Line]:
+    def _process(self, arrived: JournalPoll) -> list[Line]:
         """The lines of the batch, once its version is valid."""
         batch, arriving = self._batch, Arriving(arrived.pending, arrived.opened)
         self._store.begin(batch)

@@ -32,7 +32,7 @@ BOOTS = columns(
 BOOTS_KEPT = 16
 
 
-class Boot(NamedTuple):
+class BootState(NamedTuple):
     """A row of BOOTS but for ``moved``; times are epoch us."""
 
     ns: str
@@ -53,7 +53,7 @@ class Arriving(NamedTuple):
     pending: frozenset[str] = frozenset()
     opened: frozenset[str] | None = None
 
-    def lag(self, boot: Boot) -> int:
+    def lag(self, boot: BootState) -> int:
         """How far behind its journal may be because of a file that is not closed yet, us."""
         if self.opened is None or boot.ns in self.opened:
             return 0
@@ -78,16 +78,16 @@ class Uptime(NamedTuple):
 class Servers(NamedTuple):
     """The relevant boots since the last watermark, by name server and boot, and the watermark of this batch."""
 
-    boots: tuple[Boot, ...]
+    boots: tuple[BootState, ...]
     silent: frozenset[str]
     before: int
     watermark: int
 
-    def current(self) -> dict[str, Boot]:
+    def current(self) -> dict[str, BootState]:
         """The last boot of each name server that began before the watermark."""
         return {boot.ns: boot for boot in self.boots if boot.boot * 1000 < self.watermark}
 
-    def last(self) -> dict[str, Boot]:
+    def last(self) -> dict[str, BootState]:
         """The last boot of each name server."""
         return _last_boots(self.boots)
 
@@ -106,7 +106,7 @@ class Servers(NamedTuple):
         whole = all((span.t1, span.t2) == (self.before, self.watermark) for span in self.uptime())
         return not whole or self.compared() != {(boot.ns, boot.boot) for boot in self.boots if boot.compared}
 
-    def remembered(self) -> list[Boot]:
+    def remembered(self) -> list[BootState]:
         """BOOTS for the next batch."""
         return [boot._replace(compared=(boot.ns, boot.boot) in self.compared()) for boot in self.boots]
 
@@ -151,8 +151,8 @@ def boots_in(events: DataFrame) -> DataFrame:
 
 
 def servers_at_watermark(
-    remembered: Iterable[Boot],
-    arrived: Iterable[Boot],
+    remembered: Iterable[BootState],
+    arrived: Iterable[BootState],
     before: int | None,
     silent_after_us: int,
     arriving: Arriving = ALL_READ,
@@ -170,37 +170,37 @@ def servers_at_watermark(
     return Servers(boots, silent, start, max(watermark, start))
 
 
-def _united(boots: Iterable[Boot]) -> dict[tuple[str, int], Boot]:
+def _united(boots: Iterable[BootState]) -> dict[tuple[str, int], BootState]:
     """One entry for each boot, in the order of name servers and boots."""
-    found: dict[tuple[str, int], Boot] = {}
+    found: dict[tuple[str, int], BootState] = {}
     for boot in boots:
         key = boot.ns, boot.boot
         found[key] = _merged(found[key], boot) if key in found else boot
     return dict(sorted(found.items()))
 
 
-def _merged(one: Boot, other: Boot) -> Boot:
+def _merged(one: BootState, other: BootState) -> BootState:
     def least(name: str) -> int | None:
         return min((value for value in (getattr(one, name), getattr(other, name)) if value is not None), default=None)
 
     rotate_s = one.rotate_s if other.rotate_s is None else other.rotate_s
     observed, no_topics = one.observed or other.observed, one.no_topics or other.no_topics
-    return Boot(one.ns, one.boot, least("known"), least("stopped"), other.last, one.compared, rotate_s, observed,
+    return BootState(one.ns, one.boot, least("known"), least("stopped"), other.last, one.compared, rotate_s, observed,
                 no_topics)  # fmt: skip
 
 
-def _is_past(boot: Boot, boots: Mapping[tuple[str, int], Boot]) -> bool:
+def _is_past(boot: BootState, boots: Mapping[tuple[str, int], BootState]) -> bool:
     later = [number for ns, number in boots if ns == boot.ns and number > boot.boot]
     return len(later) >= BOOTS_KEPT
 
 
-def _last_boots(boots: Iterable[Boot]) -> dict[str, Boot]:
+def _last_boots(boots: Iterable[BootState]) -> dict[str, BootState]:
     return {boot.ns: boot for boot in boots}
 
 
-def as_boot(row: Mapping[str, Any]) -> Boot:
+def as_boot(row: Mapping[str, Any]) -> BootState:
     """A Boot from a collected row."""
-    return Boot(*(row[name] for name in Boot._fields))
+    return BootState(*(row[name] for name in BootState._fields))
 
 
 def any_of(conditions: Iterable[Column]) -> Column:

@@ -34,7 +34,7 @@ from rocketns.pipeline.stream.outlets import Alert
 from rocketns.pipeline.stream.servers import (
     ALL_READ,
     Arriving,
-    Boot,
+    BootState,
     Servers,
     any_of,
     as_boot,
@@ -56,7 +56,7 @@ class Memory(NamedTuple):
 
     tables: dict[str, DataFrame]
     watermark: int | None = None
-    boots: tuple[Boot, ...] = ()
+    boots: tuple[BootState, ...] = ()
     alerts: tuple[Alert, ...] = ()
     windows: int = 0
 
@@ -65,7 +65,7 @@ class Memory(NamedTuple):
         """From what ``plain`` gave, or None."""
         if plain is None:
             return cls(tables)
-        boots, alerts = (Boot(*row) for row in plain["boots"]), (Alert(*row) for row in plain["alerts"])
+        boots, alerts = (BootState(*row) for row in plain["boots"]), (Alert(*row) for row in plain["alerts"])
         return cls(tables, plain["watermark"], tuple(boots), tuple(alerts), plain["windows"])
 
     def plain(self) -> dict[str, Any]:

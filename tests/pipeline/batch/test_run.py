@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.batch.reporting import SUMMARY_KEYS, counted
 from rocketns.pipeline.contract.catalogue import BY_NAME, LISTED
 from rocketns.pipeline.incidents.listing import incidents_of
-from rocketns.pipeline.incidents.model import Harm, Incident, Kind
+from rocketns.pipeline.incidents.model import Harm, Incident, Symptom
 from rocketns.pipeline.storage.folders import folder_at
 from rocketns.pipeline.storage.results import CSV, Results
 from tests.pipeline.batch.runs import Whole
@@ -41,12 +41,12 @@ def test_everything_that_can_happen(spark: SparkSession, whole: Whole, monkeypat
     monkeypatch.setattr("rocketns.pipeline.storage.results.ROWS_COLLECTED_MAX", 1_000_000)
     results = Results(spark, folder_at(spark, whole.request.out), whole.tables.name)
     listed = incidents_of(results.tables(LISTED), *whole.observation)
-    made = [one for one in listed if one.rows and one.kind is not Kind.FLAP]  # of which the largest parts are told
+    made = [one for one in listed if one.rows and one.kind is not Symptom.FLAP]  # of which the largest parts are told
     assert {len(one.rows) > 1 for one in made} == {True, False}
     assert any(one.harm.orphaned for one in made)
     bare = [replace(one, harm=Harm(one.harm.topics if len(one.rows) == 1 else 0)) for one in made]
     assert effects(counted(results, bare)) == effects(made)
-    lost = Incident(Kind.SILENT, 0, 1, going_on=True, ns=("n1",))
+    lost = Incident(Symptom.SILENT, 0, 1, going_on=True, ns=("n1",))
     assert counted(results, [lost]) == [lost], "no difference shows it, so it stays as it is"
 
 

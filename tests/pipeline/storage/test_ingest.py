@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.contract.schema import EVENTS, ReadFile
 from rocketns.pipeline.storage.folders import Local, folder_at
 from rocketns.pipeline.storage.ingest import Ingested, ingest
-from rocketns.pipeline.storage.manifest import Manifest, State
+from rocketns.pipeline.storage.manifest import Manifest, ManifestState
 from rocketns.pipeline.storage.stored import delivered, open_texts, read_events, read_files, tail_of
-from rocketns.pipeline.stream.reading import MISSING_LOOKS, Look, Place, look
+from rocketns.pipeline.stream.reading import MISSING_LOOKS, JournalOffset, JournalPoll, look
 from tests.pipeline.duck import ingest as duck
 from tests.pipeline.frames import rows, seeds
 from tests.pipeline.journals import (
@@ -88,7 +88,7 @@ def test_a_crash_before_publishing_leaves_what_was_there(
     ingest(spark, str(journal), out)
     written(journal, 2)
 
-    def crash(_self: Manifest, _state: State) -> State:
+    def crash(_self: Manifest, _state: ManifestState) -> ManifestState:
         raise MemoryError
 
     with monkeypatch.context() as crashing:
@@ -108,7 +108,7 @@ def test_two_ingests_at_once_store_each_record_once(
     written(journal, 1)
     publish, others = Manifest.publish, [True]
 
-    def late(self: Manifest, state: State) -> State | None:
+    def late(self: Manifest, state: ManifestState) -> ManifestState | None:
         if state.parts and others:
             others.clear()
             ingest(spark, str(journal), out)
@@ -196,7 +196,7 @@ class Journal:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.places: list[Place] = []
+        self.places: list[JournalOffset] = []
 
     def file(
         self, number: int, lines: str, *, ns: str = "n1", day: str = DAY, is_open: bool = False, boot: int = 5
@@ -207,9 +207,9 @@ class Journal:
         (folder / f".open-{stem}").unlink(missing_ok=True)
         (folder / (f".open-{stem}" if is_open else f"{stem}.jsonl")).write_text(lines, "utf-8")
 
-    def look(self, bytes_max: int = 1000) -> Look:
+    def look(self, bytes_max: int = 1000) -> JournalPoll:
         found = look(folder_at(None, str(self.root)), self.places, bytes_max)
-        self.places = [Place(*place) for place in found.places]
+        self.places = [JournalOffset(*place) for place in found.places]
         return found
 
     def new(self, bytes_max: int = 1000) -> list[str]:

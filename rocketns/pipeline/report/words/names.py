@@ -18,26 +18,26 @@ from markupsafe import Markup
 from rocketns.languages import N_
 from rocketns.pipeline.contract import terms
 from rocketns.pipeline.incidents.harm import to_ask_about
-from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Level
+from rocketns.pipeline.incidents.model import Harm, Incident, Level, Symptom
 from rocketns.pipeline.report.text import in_html, row, short, strict
 from rocketns.pipeline.saying import _
 
 NAMES = {
-    Kind.MISSING: N_("broker missing at name servers"),
-    Kind.STALE_ROUTES: N_("different routes"),
-    Kind.STALE_PERMISSIONS: N_("different permissions"),
-    Kind.CRASH: N_("broker crashed"),
-    Kind.DEAD: N_("broker silent"),
-    Kind.LOST: N_("broker lost"),
-    Kind.GONE: N_("broker gone"),
-    Kind.FLAP: N_("broker comes and goes"),
-    Kind.RESTARTED: N_("name server restarted"),
-    Kind.EMPTIED: N_("name server without brokers"),
-    Kind.UNWRITABLE: N_("broker not writable"),
-    Kind.KILLED: N_("name server killed"),
-    Kind.STOPPED: N_("name server stopped"),
-    Kind.SILENT: N_("name server silent"),
-    Kind.MISSING_TOPIC: N_("missing topic"),
+    Symptom.MISSING: N_("broker missing at name servers"),
+    Symptom.STALE_ROUTES: N_("different routes"),
+    Symptom.STALE_PERMISSIONS: N_("different permissions"),
+    Symptom.CRASH: N_("broker crashed"),
+    Symptom.DEAD: N_("broker silent"),
+    Symptom.LOST: N_("broker lost"),
+    Symptom.GONE: N_("broker gone"),
+    Symptom.FLAP: N_("broker comes and goes"),
+    Symptom.RESTARTED: N_("name server restarted"),
+    Symptom.EMPTIED: N_("name server without brokers"),
+    Symptom.UNWRITABLE: N_("broker not writable"),
+    Symptom.KILLED: N_("name server killed"),
+    Symptom.STOPPED: N_("name server stopped"),
+    Symptom.SILENT: N_("name server silent"),
+    Symptom.MISSING_TOPIC: N_("missing topic"),
 }
 LEVELS = {Level.SEVERE: N_("Severe"), Level.MAJOR: N_("Major"), Level.MINOR: N_("Minor")}
 SHOWN_MAX = 3
@@ -55,7 +55,7 @@ def identities(incidents: Sequence[Incident]) -> list[str]:
 
 
 def _identity(incident: Incident) -> str:
-    topic = incident.topic if incident.kind is Kind.MISSING_TOPIC else ""
+    topic = incident.topic if incident.kind is Symptom.MISSING_TOPIC else ""
     facts = "|".join((incident.kind, *incident.brokers, "", *incident.ns, topic))
     return "i" + sha256(f"{facts}|{incident.t1}".encode("utf-8", "backslashreplace")).hexdigest()[:10]
 
@@ -116,7 +116,7 @@ def command(incident: Incident, options: Mapping[str, str]) -> str:
 
 def _then(incident: Incident) -> int:
     """Soon after the beginning; of a name server's outage soon after its start."""
-    begin = incident.t1 + incident.away_us if incident.kind in (Kind.RESTARTED, Kind.KILLED) else incident.t1
+    begin = incident.t1 + incident.away_us if incident.kind in (Symptom.RESTARTED, Symptom.KILLED) else incident.t1
     return min(begin + SOON_US, (begin + incident.t2) // 2)
 
 
