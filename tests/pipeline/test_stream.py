@@ -19,7 +19,7 @@ from pyspark.sql.types import ArrayType, LongType
 
 from rocketns.pipeline.contract.frames import Observation, columns, frame_of
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
-from rocketns.pipeline.jobs import boots, state
+from rocketns.pipeline.jobs import state
 from rocketns.pipeline.jobs.windows import key_windows
 from rocketns.pipeline.storage.results import materialized_if_small
 from rocketns.pipeline.stream.follow import Following, follow
@@ -79,7 +79,7 @@ def whole_windows(
 ) -> set[tuple[str, str, int, int, str, str]]:
     """(topic, broker, t1, t2, cause, opened_by) of every window, however short."""
     events, seen = events_frame(spark, journals), Observation(t0, t1)
-    with mock.patch.object(boots, "SILENT_AFTER_US", NEVER_SILENT):
+    with mock.patch.object(state, "SILENT_AFTER_US", NEVER_SILENT):
         known = state.base(events, seen)
     found = key_windows(cut(state.topic_intervals(events, known, seen)), known.uptime, seen, 1, checkpoint=cut)
     return {tuple(row) for row in found.select(*WINDOW).collect()}

@@ -21,8 +21,7 @@ from rocketns.languages import N_
 from rocketns.languages.texts import ENGLISH
 from rocketns.pipeline.batch.observing import last_day_of_each, too_short
 from rocketns.pipeline.contract.catalogue import CERTAIN, FINDINGS, JOBS, LISTED
-from rocketns.pipeline.contract.frames import Observation, columns, frame_of
-from rocketns.pipeline.contract.tables import Table
+from rocketns.pipeline.contract.frames import Observation, Table, columns, frame_of
 from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, STATUS, AuditVerdict
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report.beside import json_lines, markdown

@@ -213,12 +213,6 @@ COLLECT = (
              "collect' watches for longer, and has more options"),
     _option("--for", dest="collect_for", metavar="TIME",
         help="how long to watch them (default: 10m). Ctrl-C ends it early"),
-    _option("--interval", metavar="TIME", help="time between two looks at their brokers (default: 5s)"),
-    _option("--requests-per-second", metavar="N",
-        help="requests at each of them at most (default: 50). All topics are asked for in turn, so with 10,000 topics "
-             "a change of one is known to 200 s; ten times as many requests cost a Java name server most of a core"),
-    _option("--brokers", action="store_true",
-        help="ask a broker that vanished from one of them, once, whether it still runs"),
 )  # fmt: skip
 RUN = (
     _option("--journal", type=folder, metavar="PATH",
@@ -242,7 +236,6 @@ RUN = (
              "journals name are computed as they really were, whatever their size"),
     _option("--dead-days", type=day_count, default=terms.DEAD_DAYS, metavar="DAYS",
         help=f"days without a lookup after which a topic is called dead (default: {terms.DEAD_DAYS})"),
-    _option("--csv", action="store_true", help="also write every result table as CSV, beside the Parquet"),
     *SPARK,
 )  # fmt: skip
 STREAM = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from shutil import rmtree
@@ -20,10 +20,8 @@ from rocketns.pipeline.batch.reporting import RunOutcome
 from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.incidents.model import Symptom
-from rocketns.pipeline.saying import _
+from rocketns.pipeline.saying import Say, _
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, LINES
-
-Say = Callable[[str], None]
 
 OUTAGES = (Symptom.RESTARTED, Symptom.KILLED)
 # The recorded journal, and which incidents are in it, as ``named``.

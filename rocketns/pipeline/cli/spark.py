@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rocketns.extras import install_command
 from rocketns.languages import N_
-from rocketns.pipeline.cli.collecting import Progress
 from rocketns.pipeline.contract.terms import BadInput
-from rocketns.pipeline.saying import _
+from rocketns.pipeline.saying import Say, _
 from rocketns.pipeline.storage.folders import is_on_this_machine
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ MISSING_JAVA = N_(
 
 
 def session(
-    options: argparse.Namespace, say: Progress, usual: Mapping[str, str] = MappingProxyType({}), short: bool = False
+    options: argparse.Namespace, say: Say, usual: Mapping[str, str] = MappingProxyType({}), short: bool = False
 ) -> SparkSession:
     """Spark with the settings of the command line, then those of ``usual``. ``short``: the command takes about a
     minute. BadInput if something is not installed."""

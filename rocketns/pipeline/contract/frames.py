@@ -1,8 +1,12 @@
-"""How frames are described and made: a schema from words, a frame from rows, a frame held to a schema."""
+"""How frames are described and made: a schema from words, a frame from rows, a frame held to a schema.
+
+A result table as plain rows, for the report: the important rows, and how many there are in all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pyarrow  # type: ignore[import-untyped]
@@ -77,3 +81,33 @@ def each(how: Callable[[str], Column], *names: str) -> list[Column]:
 def conform(frame: DataFrame, schema: StructType) -> DataFrame:
     """The schema's columns, in its order and of its types. A missing column is an error of analysis."""
     return frame.select(*[F.col(field.name).cast(field.dataType).alias(field.name) for field in schema])
+
+
+Row = Mapping[str, Any]
+
+# The list of incidents is made from these rows; the page shows fewer of most tables, and charts need no more.
+ROWS_COLLECTED_MAX = 10_000
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of one result table, the important ones first. ``total``: rows of the whole table; ``path``: its place
+    relative to the page (Parquet), '' if it is nowhere."""
+
+    rows: Sequence[Row] = ()
+    total: int = 0
+    path: str = ""
+
+    @classmethod
+    def of(cls, data: Iterable[Row], total: int | None = None, path: str = "") -> Table:
+        """A table from its rows; without ``total`` they are all there are."""
+        rows = tuple(data)
+        return cls(rows, len(rows) if total is None else total, path)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows are here."""
+        return len(self.rows) >= self.total
+
+    def __bool__(self) -> bool:
+        return self.total > 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from rocketns.pipeline.contract.tables import Row
+from rocketns.pipeline.contract.frames import Row
 from rocketns.pipeline.contract.terms import FAILURES, NOTICED_LATE, OBSERVED, SECOND_US, WATCHED
 from rocketns.pipeline.incidents.facts import History
 from rocketns.pipeline.incidents.harm import harm_of_rows, to_ask_about

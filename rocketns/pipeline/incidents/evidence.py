@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocketns.pipeline.contract.tables import Row
+from rocketns.pipeline.contract.frames import Row
 from rocketns.pipeline.contract.terms import HOUR_US, LOST_RECORDS, NAME_SERVER_ENDED, SECOND_US, STILL_OPEN
 from rocketns.pipeline.incidents.facts import History, still_listed
 from rocketns.pipeline.incidents.harm import NAME_SERVER

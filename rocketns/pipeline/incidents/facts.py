@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from rocketns.pipeline.contract.tables import Row, Table
+from rocketns.pipeline.contract.frames import Row, Table
 from rocketns.pipeline.contract.terms import DAY_US, NAME_SERVER_ENDED, STILL_OPEN, day
 
 NO_ROWS = Table()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from rocketns.pipeline.contract.tables import Row
+from rocketns.pipeline.contract.frames import Row
 from rocketns.pipeline.contract.terms import SECOND_US
 from rocketns.pipeline.incidents.facts import History
 from rocketns.pipeline.incidents.model import Harm, Incident, Level, Symptom

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from rocketns.pipeline.contract.tables import Row, Table
+from rocketns.pipeline.contract.frames import Row, Table
 from rocketns.pipeline.contract.terms import FAILURES, OBSERVED, SECOND_US
 from rocketns.pipeline.incidents.divergence import disagreements, made_from
 from rocketns.pipeline.incidents.evidence import records

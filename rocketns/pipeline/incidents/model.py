@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
-from rocketns.pipeline.contract.tables import Row
+from rocketns.pipeline.contract.frames import Row
 
 DELETED = "deleted"
 

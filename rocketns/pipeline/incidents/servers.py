@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from rocketns.pipeline.contract.tables import Row
+from rocketns.pipeline.contract.frames import Row
 from rocketns.pipeline.contract.terms import HOUR_US, OBSERVED, SECOND_US
 from rocketns.pipeline.incidents.facts import History
 from rocketns.pipeline.incidents.harm import harm_of_loss, to_ask_about

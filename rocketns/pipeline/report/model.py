@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from rocketns.pipeline.contract.catalogue import BY_NAME
-from rocketns.pipeline.contract.tables import Table
+from rocketns.pipeline.contract.frames import Table
 from rocketns.pipeline.contract.terms import AuditVerdict
 from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Incident

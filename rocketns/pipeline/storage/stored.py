@@ -17,6 +17,7 @@ from rocketns.pipeline.contract.schema import EVENTS, ReadFile
 from rocketns.pipeline.contract.terms import DAY_US
 from rocketns.pipeline.storage.arrow import events_of, rows_of
 from rocketns.pipeline.storage.folders import folder_at
+from rocketns.pipeline.storage.ingest import KEY, read_parts
 from rocketns.pipeline.storage.manifest import (
     IngestedFile,
     JournalFile,
@@ -25,7 +26,6 @@ from rocketns.pipeline.storage.manifest import (
     ParquetPart,
     journal_files,
 )
-from rocketns.pipeline.storage.staging import KEY, read_parts
 
 
 class Delivered(NamedTuple):

@@ -18,7 +18,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from operator import itemgetter
@@ -32,7 +32,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.jobs.clocks import widest
 from rocketns.pipeline.report.words.sources import known_to
-from rocketns.pipeline.saying import _
+from rocketns.pipeline.saying import Say, _
 from rocketns.pipeline.storage.arrow import Rows, events_of, rows_of
 from rocketns.pipeline.storage.folders import Folder, folder_at
 from rocketns.pipeline.storage.results import materialized_if_small, table_rows
@@ -41,8 +41,6 @@ from rocketns.pipeline.stream.reading import JournalOffset, JournalPoll, look
 from rocketns.pipeline.stream.servers import Arriving
 from rocketns.pipeline.stream.statestore import StateStore
 from rocketns.pipeline.stream.step import SCHEMAS, Line, Memory, New, StreamLimits, step
-
-Say = Callable[[str], None]
 
 ALERTS_FILE = "alerts.jsonl"
 

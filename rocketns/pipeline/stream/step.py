@@ -14,9 +14,9 @@ from rocketns.pipeline.contract import frames
 from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.contract.terms import GRACE_US, GROUP_SIZES, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
-from rocketns.pipeline.jobs.divergences import divergences
 from rocketns.pipeline.jobs.impact import impact
 from rocketns.pipeline.jobs.topics import system_topics, with_kind
+from rocketns.pipeline.jobs.windows import divergences
 from rocketns.pipeline.stream import conditions
 from rocketns.pipeline.stream.conditions import changes
 from rocketns.pipeline.stream.memory import (

@@ -9,7 +9,7 @@ from threading import Barrier, Event
 import pytest
 
 from rocketns.pipeline.batch.observing import JournalEnd, common_end, last_days, observed, reach_of, too_short
-from rocketns.pipeline.batch.tables import AT_ONCE, together
+from rocketns.pipeline.batch.run import AT_ONCE, together
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import ReadFile
 from rocketns.pipeline.contract.terms import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US, BadInput, exact_text

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rocketns.pipeline.contract.tables import Table
+from rocketns.pipeline.contract.frames import Table
 from rocketns.pipeline.contract.terms import AuditVerdict
 from rocketns.pipeline.report.model import ReportInput
 

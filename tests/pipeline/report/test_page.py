@@ -15,13 +15,12 @@ from typing import Any
 import pytest
 
 from rocketns.pipeline.contract.catalogue import SECTIONS
-from rocketns.pipeline.contract.tables import Table
+from rocketns.pipeline.contract.frames import Table
 from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, AuditVerdict
 from rocketns.pipeline.report.beside import markdown
 from rocketns.pipeline.report.grid import ROWS_MAX, ROWS_OPEN
 from rocketns.pipeline.report.model import ReportInput
-from rocketns.pipeline.report.page import render
-from rocketns.pipeline.report.sections import ReportSection, sections
+from rocketns.pipeline.report.page import ReportSection, render, sections
 from rocketns.pipeline.report.summary import headline, verdict
 from tests.pipeline.report.incident_tables import END, SERVERS, S, boot, differ, up
 from tests.pipeline.report.sample import clean, going_on, hostile, huge, incomplete, nothing, sample
