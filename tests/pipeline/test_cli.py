@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rocketns.collect.arguments import parse as collector_parse
-from rocketns.pipeline.cli.arguments import duration, duration_or_folder, instant, parse
+from rocketns.pipeline.cli.arguments import duration, instant, parse
 from rocketns.pipeline.cli.audit import main
 from rocketns.pipeline.cli.collecting import collected, journal_of, with_unread
 from rocketns.pipeline.cli.spark import check_extra
@@ -35,8 +35,7 @@ def test_a_time_is_utc_unless_it_has_a_zone(text: str, us: int) -> None:
 @pytest.mark.parametrize(("text", "us"), [("5s", 5_000_000), ("250ms", 250_000), ("2", 2_000_000), ("1.5m", 90_000_000),
                                           ("7d", 604_800_000_000), ("1h30m", 5_400_000_000)])  # fmt: skip
 def test_a_duration_is_seconds_unless_it_has_a_unit(text: str, us: int) -> None:
-    assert duration(text) == duration_or_folder(text) == us
-    assert duration_or_folder(f"./{text}") == f"./{text}"
+    assert duration(text) == us
 
 
 @pytest.mark.parametrize(

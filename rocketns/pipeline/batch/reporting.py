@@ -29,7 +29,7 @@ from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.summary import headline, numbers
 from rocketns.pipeline.report.text import strict
-from rocketns.pipeline.report.words.sources import clock_notes, given_notes, outside_notes
+from rocketns.pipeline.report.words.sources import clock_notes, outside_notes
 from rocketns.pipeline.saying import _, speaking
 from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results
 from rocketns.pipeline.storage.stored import Delivered
@@ -192,7 +192,6 @@ def sentences(results: Results, observation: Observation, told: Told, came: Deli
     for section, outside in outside_notes(results.rows("sources"), results.rows("ns_uptime")).items():
         notes[section] += outside
     clocks = list(last_day_of_each(results.rows("clock_days")).values())
-    notes["quality"] += given_notes(clocks, told.clocks)
     notes[CLOCKS] += clock_notes(clocks, told.clocks)
     return Sentences(why, {section: said for section, said in notes.items() if said})
 

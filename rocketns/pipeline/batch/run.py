@@ -60,7 +60,7 @@ from rocketns.pipeline.jobs.unwritable import unwritable
 from rocketns.pipeline.jobs.windows import divergences, key_windows, topic_segments
 from rocketns.pipeline.saying import Say, _
 from rocketns.pipeline.storage.folders import folder_at
-from rocketns.pipeline.storage.ingest import Ingested, ingest
+from rocketns.pipeline.storage.ingest import ingest
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, Results, current, materialized_if_small
 from rocketns.pipeline.storage.stored import OpenText, delivered, open_texts, read_events, read_files, tail_after
 
@@ -82,7 +82,7 @@ class Request(NamedTuple):
 
 def audit(spark: SparkSession, request: Request, say: Say) -> RunOutcome:
     """The whole run. BadInput if the journals cannot be read or have no record of the observation."""
-    being_written = open_texts(spark, [request.journal])
+    being_written = open_texts(spark, request.journal)
     ingest_only(spark, request.journal, request.out, say)
     results = Results(spark, folder_at(spark, request.out))
     observation, uncovered, since = computed(spark, request, being_written, results, say)
@@ -103,28 +103,12 @@ def ingest_only(spark: SparkSession, journal: str, out: str, say: Say) -> str:
     """Read new journal files into Parquet below ``out``; returns one sentence about them."""
     say(_("reading %(journal)s") % {"journal": journal})
     done = ingest(spark, journal, stored_in(out))
-    text = in_words(done)
+    values = {"files": f"{done.files:,}", "mb": f"{done.size / 1e6:,.1f}", "skipped": f"{done.skipped:,}"}
+    text = _("read %(files)s files with %(mb)s MB; %(skipped)s were there already") % values
     say(text)
     for sentence in unread(done.foreign):
         say(_("warning: %(sentence)s") % {"sentence": sentence})
     return text
-
-
-def in_words(done: Ingested) -> str:
-    """The result of an ingest as a sentence."""
-    values = {
-        "files": f"{done.files:,}", "mb": f"{done.size / 1e6:,.1f}", "skipped": f"{done.skipped:,}",
-        "repeated": f"{done.repeated:,}", "copies": f"{done.copies:,}",
-    }  # fmt: skip
-    if done.repeated:
-        return (
-            _(
-                "read %(files)s files with %(mb)s MB; %(skipped)s were there already; %(repeated)s records were "
-                "delivered again, %(copies)s whole files among them"
-            )
-            % values
-        )
-    return _("read %(files)s files with %(mb)s MB; %(skipped)s were there already") % values
 
 
 def stored_in(out: str) -> str:

@@ -72,11 +72,6 @@ def duration(text: str) -> int:
     return round(seconds * 1_000_000)
 
 
-def duration_or_folder(text: str) -> int | str:
-    """Microseconds if it is written as a duration, otherwise a folder."""
-    return folder(text) if seconds_of(text.strip()) is None else duration(text)
-
-
 def counts(text: str) -> tuple[int, ...]:
     """Sizes of consumer groups, such as 2,3,4."""
     try:
@@ -247,9 +242,7 @@ STREAM = (
         help="folder of the stream's memory; after a restart it continues from there "
              "(default: checkpoint below --out)"),
     _option("--webhook", metavar="URL", help="http or https address to which each alert is posted as JSON"),
-    _option("--clocks", type=duration_or_folder, metavar="TIME|PATH",
-        help="TIME: the clocks of all machines differ by this at most, such as 1s. PATH: the --out of a 'run', to "
-             "correct each clock as on the last day of that run (./1s is a folder)"),
+    CLOCKS,
     _option("--alertmanager", metavar="URL",
         help="address of a Prometheus Alertmanager (API v2), such as http://localhost:9093"),
     _option("--every", type=duration, default=terms.EVERY_US, metavar="DURATION",

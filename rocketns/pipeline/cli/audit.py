@@ -92,10 +92,10 @@ def _stream(options: argparse.Namespace, say: Say) -> int:
     from rocketns.pipeline.stream.follow import Following, follow
     from rocketns.pipeline.stream.step import StreamLimits
 
-    limits = StreamLimits(options.min_window, options.grace, options.silent_after)
+    limits = StreamLimits(options.min_window, options.grace, options.silent_after, options.clocks or 0)
     following = Following(
         options.journal, options.out, options.checkpoint, options.webhook, options.every, limits, options.once,
-        options.alertmanager, options.clocks,
+        options.alertmanager,
     )  # fmt: skip
     follow(spark, following, say)
     return 0

@@ -40,14 +40,13 @@ def collected(options: argparse.Namespace, journal: str, say: Say, collect: Coll
     """Watch the name servers of the options; whether each of them was read. Ctrl-C ends it early, and what was seen
     counts. BadInput after an error that the collector has printed. ``collect``: the main function of `rocketns
     collect`."""
-    if collect is None:
-        from rocketns.collect.cli import main as collect
+    from rocketns.collect.cli import main  # loaded only where it is asked for
 
     time = options.collect_for or FOR
     shown = {"servers": options.name_servers, "time": time, "journal": journal}
     say(_("watching %(servers)s for %(time)s; what is seen goes to %(journal)s") % shown)
     words = ["--name-servers", options.name_servers, "--for", time, "--language", language(), "--journal", journal]
-    status = collect(words)
+    status = (collect or main)(words)
     if status == EXIT_USAGE:
         raise BadInput(_("the name servers were not watched: see above"))
     return status == EXIT_NOTHING

@@ -168,11 +168,7 @@ VALUE_TYPE = "struct<r:int,w:int,p:int>"
 END_OF_DOUBT, DOUBT, CLOSES, GOES_DOWN, COMES_UP, OPENS = range(6)
 
 
-def points_of(
-    topic_intervals: DataFrame,
-    ns_uptime: DataFrame,
-    topic_doubts: DataFrame | None = None,
-) -> DataFrame:
+def points_of(topic_intervals: DataFrame, ns_uptime: DataFrame, topic_doubts: DataFrame | None = None) -> DataFrame:
     """What applies from ``t`` on: topic, broker, ns, t, known, value (null: absent), place (a number of the value among
     those of the key), sure (known, and not in doubt), cause, early (by how much earlier an observed change may have
     come, us); one row per time and name server.

@@ -49,15 +49,12 @@ STEP_FOLDERS = 48
 
 
 class Ingested(NamedTuple):
-    """The result of an ingest: files and bytes read, and files that had been read before. ``copies``: those of the
-    files read that hold nothing new; ``repeated``: records that were there already; ``foreign``: files of each other
-    version of the journal, which were not read."""
+    """The result of an ingest: files and bytes read, and files that had been read before. ``foreign``: files of each
+    other version of the journal, which were not read."""
 
     files: int
     size: int
     skipped: int
-    copies: int = 0
-    repeated: int = 0
     foreign: Mapping[str, int] = MappingProxyType({})
 
 
@@ -65,14 +62,13 @@ class TakenByAnother(Exception):
     """Another process published a manifest meanwhile."""
 
 
-def ingest(spark: SparkSession, journals: str | Sequence[str], out: str) -> Ingested:
-    """Read all finished files of one or more journal folders, on any path that Spark reads, into the folder ``out``.
+def ingest(spark: SparkSession, journal: str, out: str) -> Ingested:
+    """Read all finished files of a journal, on any path that Spark reads, into the folder ``out``.
 
     BadInput: no such folder, none with a journal, a journal of another version, or ``out`` belongs to another journal.
     """
-    roots = [journals] if isinstance(journals, str) else journals
-    owner = sorted({folder_at(spark, root).absolute.removesuffix("/v=1") for root in roots})
-    listing = journal_files(spark, roots)
+    owner = folder_at(spark, journal).absolute.removesuffix("/v=1")
+    listing = journal_files(spark, journal)
     for _attempt in range(TRIES_MAX):
         try:
             return _Ingest(spark, Manifest(spark, out), listing).run(owner)
@@ -92,7 +88,7 @@ class _Ingest:
         self._staging = Staging(spark, manifest.folder, sorted({file.base for file in listing.closed}))
         self._state = ManifestState()
 
-    def run(self, owner: Sequence[str]) -> Ingested:
+    def run(self, owner: str) -> Ingested:
         self._state = self._manifest.state()
         _check_owner(self._state, owner, self._manifest.folder.root)
         known = self._known()
@@ -102,17 +98,16 @@ class _Ingest:
             self._publish(named)
         folders = [list(same) for _, same in groupby(new, lambda file: (file.dt, file.ns))]
         steps = (chain(*folders[begin : begin + STEP_FOLDERS]) for begin in range(0, len(folders), STEP_FOLDERS))
-        reads = [read for step in steps for read in self._store(list(step))]
-        copies = sum(bool(read.records and not read.added) for read in reads)
-        repeated = sum(read.records - read.added for read in reads)
+        for step in steps:
+            self._store(list(step))
         size = sum(file.size for file in new)
-        return Ingested(len(new), size, len(self._listing.closed) - len(new), copies, repeated, self._listing.foreign)
+        return Ingested(len(new), size, len(self._listing.closed) - len(new), self._listing.foreign)
 
     def _known(self) -> set[tuple[str, int, int]]:
         days = {file.dt for file in self._listing.closed}
         return {(read.path, read.size, read.changed) for read in self._manifest.reads(self._state, days)}
 
-    def _store(self, files: Sequence[JournalFile]) -> list[IngestedFile]:
+    def _store(self, files: Sequence[JournalFile]) -> None:
         """Stage and publish them."""
         by_place = {self._staging.place(file): file for file in files}
         contents, parts = self._staging.staged(files)
@@ -124,7 +119,6 @@ class _Ingest:
         reads = [_read(file, contents.get(place), added.get(place, 0)) for place, file in by_place.items()]
         after = self._manifest.with_reads(self._state, reads)
         self._publish(replace(after, parts=[*after.parts, *parts]))
-        return reads
 
     def _once(
         self, parts: Sequence[ParquetPart], boots: Set[BootKey]
@@ -152,9 +146,9 @@ class _Ingest:
         self._state = after
 
 
-def _check_owner(state: ManifestState, owner: Sequence[str], folder: str) -> None:
-    if state.journal and list(state.journal) != list(owner):
-        shown = {"folder": folder, "other": ", ".join(state.journal), "journal": ", ".join(owner)}
+def _check_owner(state: ManifestState, owner: str, folder: str) -> None:
+    if state.journal and state.journal != owner:
+        shown = {"folder": folder, "other": state.journal, "journal": owner}
         said = _(
             "%(folder)s belongs to the journal %(other)s, and --journal is %(journal)s. Name another --out for this "
             "journal, or delete %(folder)s to forget the other one."

@@ -52,12 +52,12 @@ class Listing(NamedTuple):
     foreign: Mapping[str, int]
 
 
-def journal_files(spark: SparkSession | None, roots: Sequence[str]) -> Listing:
-    """The journal's files below the folders. BadInput if there is none that this version can read."""
+def journal_files(spark: SparkSession | None, root: str) -> Listing:
+    """The journal's files below the folder. BadInput if there is none that this version can read."""
     closed: list[JournalFile] = []
     being_written: list[JournalFile] = []
     foreign = Counter[str]()
-    for path, size, changed in {found for root in roots for found in folder_at(spark, root).files()}:
+    for path, size, changed in folder_at(spark, root).files():
         match = _LAYOUT.fullmatch(path)
         if match is None:
             continue
@@ -69,7 +69,7 @@ def journal_files(spark: SparkSession | None, roots: Sequence[str]) -> Listing:
             elif named:
                 foreign[match["v"]] += 1
     if not closed and not being_written:
-        raise BadInput(_none(roots, foreign))
+        raise BadInput(_none(root, foreign))
     return Listing(sorted(closed, key=_place), sorted(being_written, key=_place), dict(sorted(foreign.items())))
 
 
@@ -77,15 +77,15 @@ def _place(file: JournalFile) -> tuple[str, ...]:
     return file.dt, file.ns, file.segment, file.path
 
 
-def _none(roots: Sequence[str], foreign: Mapping[str, int]) -> str:
+def _none(root: str, foreign: Mapping[str, int]) -> str:
     if foreign:
         said = _("%(roots)s: a journal of version %(other)s, and this audit reads version %(version)s")
-        return said % {"roots": ", ".join(roots), "other": ", ".join(foreign), "version": VERSION}
+        return said % {"roots": root, "other": ", ".join(foreign), "version": VERSION}
     said = _("no file of a journal (v=%(version)s/dt=…/ns=…/*.jsonl) in %(roots)s")
-    return said % {"roots": ", ".join(roots), "version": VERSION}
+    return said % {"roots": root, "version": VERSION}
 
 
-MANIFEST_VERSION = 2
+MANIFEST_VERSION = 3
 MANIFEST, DAYS, DATA = "manifest", "manifest/days", "data"
 MANIFESTS_KEPT = 5
 # What no manifest names may be about to be published.
@@ -141,11 +141,11 @@ class StoredDay:
 
 @dataclass(frozen=True)
 class ManifestState:
-    """One manifest. ``journal``: the folders it belongs to; ``foreign``: files of other versions of the journal, which
-    are not read."""
+    """One manifest. ``journal``: the folder that it belongs to; ``foreign``: files of other versions of the
+    journal, which are not read."""
 
     number: int = 0
-    journal: Sequence[str] = ()
+    journal: str = ""
     days: Mapping[str, StoredDay] = field(default_factory=dict)
     parts: Sequence[ParquetPart] = ()
     foreign: Mapping[str, int] = field(default_factory=dict)
@@ -246,7 +246,7 @@ def _ranges(reads: Iterable[IngestedFile]) -> dict[str, list[Range]]:
 
 def _plain(state: ManifestState) -> dict[str, Any]:
     return {
-        "version": MANIFEST_VERSION, "number": state.number, "journal": list(state.journal),
+        "version": MANIFEST_VERSION, "number": state.number, "journal": state.journal,
         "days": {dt: [day.reads, day.ranges] for dt, day in sorted(state.days.items())},
         "parts": list(state.parts), "foreign": dict(state.foreign),
     }  # fmt: skip

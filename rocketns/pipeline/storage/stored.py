@@ -38,11 +38,7 @@ class Delivered(NamedTuple):
 
 
 def read_events(
-    spark: SparkSession,
-    out: str,
-    observation: Observation | None = None,
-    *,
-    days: Sequence[str] | None = None,
+    spark: SparkSession, out: str, observation: Observation | None = None, *, days: Sequence[str] | None = None
 ) -> DataFrame:
     """The ingested EVENTS, of all days or these (``dt``). With an observation only what it needs: from the day before,
     which has hourly snapshots, to its last day."""
@@ -105,11 +101,11 @@ class OpenText(NamedTuple):
     text: bytes
 
 
-def open_texts(spark: SparkSession, roots: Sequence[str]) -> list[OpenText]:
+def open_texts(spark: SparkSession, journal: str) -> list[OpenText]:
     """Their text. Of copies of one file in several folders the longest counts. A file that is closed meanwhile is left
     out: it has another name now."""
     longest: dict[tuple[str, str], OpenText] = {}
-    for file in journal_files(spark, roots).open:
+    for file in journal_files(spark, journal).open:
         folder, _, name = file.path.rpartition("/")
         text = folder_at(spark, folder).part(name, size=OPEN_BYTES_MAX) or b""
         whole = text[: text.rfind(b"\n") + 1]

@@ -130,7 +130,7 @@ def test_an_open_file_is_read_up_to_its_last_whole_line(spark: SparkSession, tmp
     copy = tmp_path / "copy" / "v=1" / "dt=2026-01-01" / "ns=n1" / ".open-5-000002"
     copy.parent.mkdir(parents=True)
     copy.write_text(text[:60], "utf-8")
-    tail = tail_of(spark, open_texts(spark, [str(tmp_path), str(tmp_path / "copy")]))
+    tail = tail_of(spark, open_texts(spark, str(tmp_path)))
     assert tail.events.schema.simpleString() == EVENTS.simpleString()
     found = rows(tail.events.select("ns", "dt", "boot", "seq", "ts", "ev", "bid", "topics"))
     same = ("hb", 3, [("T", 4, 4, 6, 0)])
@@ -148,9 +148,8 @@ def test_a_file_that_is_delivered_twice_changes_nothing_and_is_counted(spark: Sp
     elsewhere = journal / "again" / "v=1" / "dt=2031-01-01" / first.parent.name / first.name
     elsewhere.parent.mkdir(parents=True)
     elsewhere.write_bytes(first.read_bytes())
-    done = ingest(spark, str(journal), out)
+    assert ingest(spark, str(journal), out).files == 1
     count = len(first.read_text("utf-8").splitlines()) - 1
-    assert (done.files, done.copies, done.repeated) == (1, 1, count)
     assert (rows(read_events(spark, out)), read_files(spark, out)) == before
     assert delivered(spark, out)[:2] == (1, count)
     assert ingest(spark, str(journal), out).files == 0

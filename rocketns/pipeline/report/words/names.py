@@ -132,7 +132,7 @@ def quoted(word: str) -> str:
 SPOKEN = (
     N_("Previous"), N_("Previous page"), N_("Next"), N_("Next page"), N_("%(from)s to %(to)s of %(all)s"),
     N_("nothing"), N_("Copy"), N_("Copied"), N_("Selected: press Ctrl+C"),
-    N_("show"), N_("Incident"), N_("any column"), N_("Search"), N_("Rows"),
+    N_("show"), N_("Incident"), N_("any column"), N_("Search"),
 )  # fmt: skip
 
 

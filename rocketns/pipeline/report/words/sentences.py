@@ -42,10 +42,7 @@ ROUTES = (
     N_("%(title)s, then without routes to %(what)s for %(rest)s"),
     N_("%(title)s, and has no routes to %(what)s yet (still)"),
 )
-AGAIN = (
-    N_("%(title)s, and had them again after %(length)s"),
-    N_("%(title)s, and has not all of them again (still)"),
-)
+AGAIN = (N_("%(title)s, and had them again after %(length)s"), N_("%(title)s, and has not all of them again (still)"))
 SEQUELS = dict.fromkeys((Symptom.CRASH, Symptom.DEAD, Symptom.LOST, Symptom.GONE), BACK) | {Symptom.EMPTIED: AGAIN}
 
 

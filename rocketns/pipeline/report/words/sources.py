@@ -110,25 +110,6 @@ def clock_notes(offsets: Iterable[Mapping[str, Any]], within: int | None = None)
     return [text.sentences(note, _(SAY_IT)) for note in _unknown(rows)]
 
 
-def given_notes(offsets: Iterable[Mapping[str, Any]], within: int | None) -> list[str]:
-    """A note that names the clocks of which --clocks (us) alone says how far they are off; rows: those of
-    CLOCK_DAYS."""
-    named = sorted(str(row["ns"]) for row in offsets if _is_given(row)) if within is not None else []
-    if not named:
-        return []
-    return [
-        _(
-            "The clocks of %(names)s and of the reference are taken to differ by %(within)s at most, as the option "
-            "--clocks says. The journals show nothing better."
-        )
-        % {"names": text.names(named), "within": text.microseconds(within)}
-    ]
-
-
-def _is_given(row: Mapping[str, Any]) -> bool:
-    return row["method"] == GIVEN or (row["method"] == OBSERVED and not row["samples"] and bool(row["uncertainty"]))
-
-
 def _contradicted(rows: Iterable[Mapping[str, Any]], within: int) -> Iterator[str]:
     for row in sorted(rows, key=lambda row: str(row["ns"])):
         if contradicts(row["method"], row["offset"], row["uncertainty"], within):
