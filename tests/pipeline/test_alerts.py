@@ -28,8 +28,8 @@ from rocketns.pipeline.stream.conditions import (
     partition_of,
     silences,
 )
+from rocketns.pipeline.stream.memory import BootState, Servers, Uptime, servers_at_watermark
 from rocketns.pipeline.stream.outlets import REPEAT_S, WAITS_S, Alert, AlertLog, Alertmanager, Webhook
-from rocketns.pipeline.stream.servers import BootState, Servers, Uptime, servers_at_watermark
 
 S = 1_000_000
 SILENT_AFTER = 60 * S

@@ -23,8 +23,15 @@ from rocketns.pipeline.jobs import state
 from rocketns.pipeline.jobs.windows import key_windows
 from rocketns.pipeline.storage.results import materialized_if_small
 from rocketns.pipeline.stream.follow import Following, follow
-from rocketns.pipeline.stream.memory import MEMBERS, members_at, partitions, usual_us
-from rocketns.pipeline.stream.servers import as_boot, boots_in, servers_at_watermark
+from rocketns.pipeline.stream.memory import (
+    MEMBERS,
+    as_boot,
+    boots_in,
+    members_at,
+    partitions,
+    servers_at_watermark,
+    usual_us,
+)
 from rocketns.pipeline.stream.step import SCHEMAS, Memory, New, StreamLimits, step
 from tests.pipeline.frames import cut
 from tests.pipeline.journals import (

@@ -29,7 +29,7 @@ from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.summary import headline, numbers
 from rocketns.pipeline.report.text import strict
-from rocketns.pipeline.report.words.sources import clock_notes, outside_notes
+from rocketns.pipeline.report.words.names import clock_notes, outside_notes
 from rocketns.pipeline.saying import _, speaking
 from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results
 from rocketns.pipeline.storage.stored import Delivered

@@ -14,27 +14,7 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.batch.observing import (
-    Row,
-    by_own_clocks,
-    common_end,
-    extent,
-    last_day_of_each,
-    last_days,
-    observed,
-    reach_of,
-)
-from rocketns.pipeline.batch.reporting import (
-    SUMMARY_VERSION,
-    RunOutcome,
-    Told,
-    incidents_in_short,
-    outcome_of,
-    pages_of,
-    report_input,
-    summarise,
-    unread,
-)
+from rocketns.pipeline.batch import observing, reporting
 from rocketns.pipeline.contract.frames import Observation, plain_rows
 from rocketns.pipeline.contract.schema import ReadFile
 from rocketns.pipeline.contract.terms import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, BadInput, moment
@@ -80,7 +60,7 @@ class Request(NamedTuple):
     clocks: int | None = None
 
 
-def audit(spark: SparkSession, request: Request, say: Say) -> RunOutcome:
+def audit(spark: SparkSession, request: Request, say: Say) -> reporting.RunOutcome:
     """The whole run. BadInput if the journals cannot be read or have no record of the observation."""
     being_written = open_texts(spark, request.journal)
     ingest_only(spark, request.journal, request.out, say)
@@ -91,12 +71,12 @@ def audit(spark: SparkSession, request: Request, say: Say) -> RunOutcome:
     results.clear()
     places = {"journal": folder_at(spark, request.journal).anywhere, "out": folder_at(spark, request.out).anywhere}
     shown_options = places | shown(request, observation, str(spark.sparkContext.master))
-    told = Told(request.t1, request.dead_days, request.clocks, uncovered)
-    summary = summarise(results, observation, told, shown_options, came)
-    data = report_input(results, summary)
-    summary |= incidents_in_short(data)
-    results.publish(summary, pages_of(data))
-    return outcome_of(summary, data, request.out)
+    told = reporting.Told(request.t1, request.dead_days, request.clocks, uncovered)
+    summary = reporting.summarise(results, observation, told, shown_options, came)
+    data = reporting.report_input(results, summary)
+    summary |= reporting.incidents_in_short(data)
+    results.publish(summary, reporting.pages_of(data))
+    return reporting.outcome_of(summary, data, request.out)
 
 
 def ingest_only(spark: SparkSession, journal: str, out: str, say: Say) -> str:
@@ -106,7 +86,7 @@ def ingest_only(spark: SparkSession, journal: str, out: str, say: Say) -> str:
     values = {"files": f"{done.files:,}", "mb": f"{done.size / 1e6:,.1f}", "skipped": f"{done.skipped:,}"}
     text = _("read %(files)s files with %(mb)s MB; %(skipped)s were there already") % values
     say(text)
-    for sentence in unread(done.foreign):
+    for sentence in reporting.unread(done.foreign):
         say(_("warning: %(sentence)s") % {"sentence": sentence})
     return text
 
@@ -132,14 +112,14 @@ def computed(
     stored = stored_in(request.out)
     tail = tail_after(spark, stored, being_written)
     files = [*read_files(spark, stored), *tail.files]
-    begin = last_days(files, request.days) if request.days else None
+    begin = observing.last_days(files, request.days) if request.days else None
     if begin is not None:
         request = request._replace(t0=begin.t0)
         files = [one for one in files if one.dt >= begin.since]
-    known = extent(files)
+    known = observing.extent(files)
     last_files = read_events(spark, stored, days=known.days)
     reached = plain_rows(reaches(last_files.unionByName(tail.events)))
-    own = by_own_clocks(request.t0, request.t1, known, reached)
+    own = observing.by_own_clocks(request.t0, request.t1, known, reached)
     needed = own._replace(t1=known.last if request.t1 is None else request.t1)
     # A few rows in the plans themselves: most of a short run is the analysis of plans, which grows with their depth.
     every = read_events(spark, stored, needed).unionByName(tail.events)
@@ -147,30 +127,30 @@ def computed(
     results.small = events is not every
     clocks_table(events, own, request.clocks, results, say)
     clocks = results.rows("clock_days")
-    latest = last_day_of_each(clocks)
-    ends = [reach_of(row, latest.get(row["ns"]), is_open=row["ns"] in known.open) for row in reached]
-    observation = observed(request.t0, request.t1, known.first, common_end(ends))
+    latest = observing.last_day_of_each(clocks)
+    ends = [observing.reach_of(row, latest.get(row["ns"]), is_open=row["ns"] in known.open) for row in reached]
+    observation = observing.observed(request.t0, request.t1, known.first, observing.common_end(ends))
     options = JobOptions(request.min_window, request.groups, request.dead_days, request.clocks)
     read = RunInput(events, files, clocks)
     uncovered = other_tables(read, observation, options, results, say)
     return Computed(observation, uncovered, "" if begin is None else begin.since)
 
 
-def report_again(spark: SparkSession, out: str) -> RunOutcome:
+def report_again(spark: SparkSession, out: str) -> reporting.RunOutcome:
     """The pages again, from the tables that the last run left below ``out``. BadInput if there was none, or if its
     summary has another version."""
     folder = folder_at(spark, out)
     summary = current(folder)
-    if (version := summary.get("version")) != SUMMARY_VERSION:
+    if (version := summary.get("version")) != reporting.SUMMARY_VERSION:
         said = _(
             "%(path)s has version %(version)s, and this rocketns knows %(known)s. Start 'rocketns audit run' again, or "
             "use the rocketns that wrote it."
         )
-        raise BadInput(said % {"path": folder.path(SUMMARY), "version": version, "known": SUMMARY_VERSION})
+        raise BadInput(said % {"path": folder.path(SUMMARY), "version": version, "known": reporting.SUMMARY_VERSION})
     results = Results(spark, folder, summary["run"])
-    data = report_input(results, summary)
-    results.show(pages_of(data))
-    return outcome_of(summary, data, out)
+    data = reporting.report_input(results, summary)
+    results.show(reporting.pages_of(data))
+    return reporting.outcome_of(summary, data, out)
 
 
 def shown(request: Request, observation: Observation, master: str) -> dict[str, str]:
@@ -205,7 +185,7 @@ class RunInput(NamedTuple):
 
     events: DataFrame
     files: Sequence[ReadFile]
-    clocks: Sequence[Row]
+    clocks: Sequence[observing.Row]
 
 
 class BaseTables(NamedTuple):
@@ -309,7 +289,7 @@ def _topics(state: BaseTables, seen: Observation, options: JobOptions, results: 
 
 def _journals(state: BaseTables, read: RunInput, seen: Observation, results: Results) -> None:
     results.save("quality", quality(state.events, read.files, state.base, seen))
-    results.save("sources", sources(counts(state.events, seen), read.files, last_day_of_each(read.clocks)))
+    results.save("sources", sources(counts(state.events, seen), read.files, observing.last_day_of_each(read.clocks)))
 
 
 def together(*works: Work) -> None:

@@ -24,18 +24,9 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.record import MEMBER
+from rocketns.pipeline.contract import terms
 from rocketns.pipeline.contract.frames import Observation, columns, conform
 from rocketns.pipeline.contract.schema import BROKER_STATS, DEPARTURES
-from rocketns.pipeline.contract.terms import (
-    CONNECTION_ENDED,
-    FAILURES,
-    GRACEFUL,
-    NOTICED_LATE,
-    OBSERVED,
-    SCAN_US,
-    SILENT,
-    TIMEOUT_MS,
-)
 from rocketns.pipeline.jobs.clocks import between, off_by_day, off_of, unknown
 
 KEY = ["ns", "broker", "bid", "addr"]
@@ -75,12 +66,12 @@ def broker_stats(
         lives.groupBy(*KEY)
         .agg(
             F.sum(_known_s(clipped("t1"), clipped("t2"))).alias("up_s"),
-            away_s(FAILURES).alias("failed_s"),
-            away_s(GRACEFUL).alias("planned_s"),
-            F.count_if(inside & ended(FAILURES)).alias("failures"),
-            F.count_if(inside & ended(GRACEFUL)).alias("graceful"),
-            F.count_if(inside & ended(FAILURES) & (F.col("back_in") <= FLAP_US)).alias("flaps"),
-            F.count_if(inside & ended(OBSERVED)).alias("observed"),
+            away_s(terms.FAILURES).alias("failed_s"),
+            away_s(terms.GRACEFUL).alias("planned_s"),
+            F.count_if(inside & ended(terms.FAILURES)).alias("failures"),
+            F.count_if(inside & ended(terms.GRACEFUL)).alias("graceful"),
+            F.count_if(inside & ended(terms.FAILURES) & (F.col("back_in") <= FLAP_US)).alias("flaps"),
+            F.count_if(inside & ended(terms.OBSERVED)).alias("observed"),
             F.max((F.col("t1") < t1) & (F.col("t2") >= t0)).alias("listed"),
         )
         .where("listed")
@@ -123,7 +114,7 @@ TIMEOUT_MAX_MS = 86_400_000
 BROKER = ["cluster", "broker"]
 # The first heartbeat of a broker and id at a name server (by) after the departure that began at d1.
 HEARD = columns("cluster:string broker:string by:string bid:int d1:long ts:long")
-DEPARTED = (*GRACEFUL, *FAILURES, *OBSERVED)
+DEPARTED = (*terms.GRACEFUL, *terms.FAILURES, *terms.OBSERVED)
 
 
 def departures(
@@ -176,7 +167,7 @@ def grouped_downs(
     apart = F.when(changes, between(F.col("clock"), F.lag("clock").over(order))).otherwise(F.lit(0))
     far = F.col("t2") - F.coalesce("t2_early", F.lit(0)) - F.col("before") > _wait_us() + apart
     back_between = F.col("t1") > F.col("before")
-    back_anywhere = F.col("end_cause").isin(*OBSERVED) & (F.col("back") > F.col("before"))
+    back_anywhere = F.col("end_cause").isin(*terms.OBSERVED) & (F.col("back") > F.col("before"))
     starts = F.col("before").isNull() | far | back_between | F.coalesce(back_anywhere, F.lit(False))
     downs = broker_intervals.where(
         F.col("end_cause").isin(*DEPARTED) & (F.col("t2") >= observation.t0) & (F.col("t2") < observation.t1)
@@ -214,7 +205,7 @@ def _groups(downs: DataFrame) -> DataFrame:
         F.max("t2").alias("d2"),
         F.sort_array(F.collect_set("ns")).alias("ns"),
         F.sort_array(F.collect_set("bid")).alias("bids"),
-        F.array_except(F.collect_set("end_cause"), _texts(OBSERVED)).alias("causes"),
+        F.array_except(F.collect_set("end_cause"), _texts(terms.OBSERVED)).alias("causes"),
         F.min_by(F.coalesce("t2_early", F.lit(0)), F.struct("t2", -F.col("t2_early"))).alias("t1_early"),
         F.sort_array(F.collect_set("asked")).alias("asked"),
         F.max(_expiry_us()).alias("horizon"),
@@ -256,25 +247,25 @@ def first_heard(
 
 def _wait_us() -> Column:
     """How long after the previous down a down of this cause still belongs to the departure."""
-    return F.when(F.col("end_cause").isin(*NOTICED_LATE), _expiry_us()).otherwise(F.lit(TOGETHER_US))
+    return F.when(F.col("end_cause").isin(*terms.NOTICED_LATE), _expiry_us()).otherwise(F.lit(TOGETHER_US))
 
 
 def _expiry_us() -> Column:
     """Timeout and scan: after this time without a heartbeat a name server drops the broker. The broker says how long,
     and may say anything."""
     said = F.least(F.greatest("timeout_ms", F.lit(0)), F.lit(TIMEOUT_MAX_MS))
-    return F.when(F.col("timeout_ms").isNull(), TIMEOUT_MS).otherwise(said) * 1000 + SCAN_US
+    return F.when(F.col("timeout_ms").isNull(), terms.TIMEOUT_MS).otherwise(said) * 1000 + terms.SCAN_US
 
 
 def _kind() -> Column:
     """From the columns ``causes`` (without those of observers), ``stayed`` and ``heard`` of a departure."""
     return (
-        F.when(F.arrays_overlap("causes", _texts(GRACEFUL)), "graceful")
+        F.when(F.arrays_overlap("causes", _texts(terms.GRACEFUL)), "graceful")
         .when(F.col("heard"), "partition")
         .when(F.size("causes") == 0, "observed")
         .when(F.col("stayed"), "unclear")
-        .when(F.forall("causes", lambda cause: cause.isin(*CONNECTION_ENDED)), "crash")
-        .when(F.forall("causes", lambda cause: cause.isin(*SILENT)), "silent")
+        .when(F.forall("causes", lambda cause: cause.isin(*terms.CONNECTION_ENDED)), "crash")
+        .when(F.forall("causes", lambda cause: cause.isin(*terms.SILENT)), "silent")
         .otherwise("unclear")
     )
 

@@ -18,9 +18,17 @@ from rocketns.pipeline.incidents.model import Incident, Lane, Record, Shown, Sym
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.text import sentences, visible
-from rocketns.pipeline.report.words.names import LEVELS, NAMES, command, identities, queues, topics
+from rocketns.pipeline.report.words.names import (
+    LEVELS,
+    NAMES,
+    begun_and_ended,
+    command,
+    identities,
+    queues,
+    said,
+    topics,
+)
 from rocketns.pipeline.report.words.sentences import first, silent_before, title, whom
-from rocketns.pipeline.report.words.sources import begun_and_ended, said
 from rocketns.pipeline.saying import _, shown
 
 CARDS_MAX = 1_000  # the rest is in incidents.jsonl

@@ -20,7 +20,7 @@ from rocketns.pipeline.report import text
 from rocketns.pipeline.report.cards import in_page
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.text import moment, plain, visible
-from rocketns.pipeline.report.words.sources import known_to
+from rocketns.pipeline.report.words.names import known_to
 from rocketns.pipeline.saying import _
 from rocketns.protocol.codes import request_name
 
@@ -181,6 +181,10 @@ def _lasted(row: Row) -> str:
     return text.microseconds(row["t2"] - row["t1"])
 
 
+def _known(row: Row) -> str:
+    return known_to(str(row.get("clock")), row.get("uncertainty_us"))
+
+
 def _group(row: Row) -> str:
     is_real = row.get("assignments") == "real"
     shown = {"n": row["c"], "strategy": row["strategy"]}
@@ -189,14 +193,6 @@ def _group(row: Row) -> str:
     ) % shown
     spread = _("%(spread)s, capped") % {"spread": spread} if row.get("capped") else spread
     return f"{row['group']}: {spread}" if row.get("group") else spread
-
-
-def _request(code: int) -> str:
-    return f"{code} {request_name(code)}"
-
-
-def _enforced(row: Row) -> str:
-    return _("yes") if row["enforced"] else _("no, only observed")
 
 
 def _served(row: Row) -> str:
@@ -210,14 +206,6 @@ def _served(row: Row) -> str:
 
 def _offset(us: float | None) -> str:
     return text.NONE if us is None else _("%(n)s ms") % {"n": f"{us / 1_000:+,.0f}"}
-
-
-def _known(row: Row) -> str:
-    return known_to(str(row.get("clock")), row.get("uncertainty_us"))
-
-
-def _sample(names: Sequence[str] | None) -> str:
-    return text.names(names, 3)
 
 
 def _pair(label: str, stem: str) -> Column:
@@ -268,7 +256,7 @@ COLUMNS = {
     "alone": _number("alone", N_("Alone")),
     "hidden": _number("queues", N_("Hidden queues")),
     "queues": _number("queues", N_("Queues")),
-    "sample": _wide("topic_sample", N_("Such as"), _sample),
+    "sample": _wide("topic_sample", N_("Such as"), lambda names: text.names(names, 3)),
     "gap_max": _number("gap_max", N_("Silent before"), text.milliseconds),
     "gap": _number("gap", N_("Silent before"), text.milliseconds),
     "opened_by": Column("opened_by", N_("Opened by")),
@@ -322,7 +310,7 @@ COLUMNS = {
     "host": _wide("host", N_("Host")),
     "principal": _wide("principal", N_("Principal")),
     "access_key": _wide("access_key", N_("Access key")),
-    "code": _wide("code", N_("Request"), _request),
+    "code": _wide("code", N_("Request"), lambda code: f"{code} {request_name(code)}"),
     "what": _wide("what", N_("Fields")),
     "before": _wide("before", N_("Before")),
     "after": _wide("after", N_("After")),
@@ -330,7 +318,7 @@ COLUMNS = {
     "requests": _number("n", N_("Requests")),
     "access": _wide("access", N_("Class")),
     "reason": _wide("reason", N_("Reason")),
-    "enforced": Column("enforced", N_("Refused"), _enforced, whole=True),
+    "enforced": Column("enforced", N_("Refused"), lambda enforced: _("yes") if enforced else _("no, only observed")),
     "principals": _wide("principals", N_("Principals"), text.names),
     "access_keys": _wide("access_keys", N_("Access keys"), text.names),
     "before_from": _wide("before", N_("Before from")),

@@ -21,8 +21,8 @@ from rocketns.pipeline.contract.terms import exact_text
 from rocketns.pipeline.report.text import number, row
 from rocketns.pipeline.report.text import short_strict as short
 from rocketns.pipeline.saying import _
+from rocketns.pipeline.stream.memory import BootState, Servers
 from rocketns.pipeline.stream.outlets import Alert
-from rocketns.pipeline.stream.servers import BootState, Servers
 
 Row = Mapping[str, Any]
 

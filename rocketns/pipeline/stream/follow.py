@@ -32,9 +32,9 @@ from rocketns.pipeline.saying import Say, _
 from rocketns.pipeline.storage.arrow import Rows, events_of, rows_of
 from rocketns.pipeline.storage.folders import Folder, folder_at
 from rocketns.pipeline.storage.results import materialized_if_small
+from rocketns.pipeline.stream.memory import Arriving
 from rocketns.pipeline.stream.outlets import AlertLog, Alertmanager, Webhook
 from rocketns.pipeline.stream.reading import JournalOffset, JournalPoll, look
-from rocketns.pipeline.stream.servers import Arriving
 from rocketns.pipeline.stream.statestore import StateStore
 from rocketns.pipeline.stream.step import SCHEMAS, Line, Memory, New, StreamLimits, step
 
@@ -109,13 +109,7 @@ class Follower:
     there than the last look read."""
 
     def __init__(
-        self,
-        spark: SparkSession,
-        journal: Folder,
-        store: StateStore,
-        outlets: Outlets,
-        limits: StreamLimits,
-        say: Say,
+        self, spark: SparkSession, journal: Folder, store: StateStore, outlets: Outlets, limits: StreamLimits, say: Say
     ) -> None:
         self._spark, self._journal, self._store, self._limits = spark, journal, store, limits
         self._outlets, self._say = outlets, say

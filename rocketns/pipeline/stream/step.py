@@ -20,27 +20,25 @@ from rocketns.pipeline.jobs.windows import divergences
 from rocketns.pipeline.stream import conditions
 from rocketns.pipeline.stream.conditions import changes
 from rocketns.pipeline.stream.memory import (
+    ALL_READ,
     MEMBERS,
     ROUTES,
     WINDOWS,
-    members_at,
-    partitions,
-    remembered,
-    remembered_and_new,
-    routes_at,
-    windows_between,
-)
-from rocketns.pipeline.stream.outlets import Alert
-from rocketns.pipeline.stream.servers import (
-    ALL_READ,
     Arriving,
     BootState,
     Servers,
     any_of,
     as_boot,
     boots_in,
+    members_at,
+    partitions,
+    remembered,
+    remembered_and_new,
+    routes_at,
     servers_at_watermark,
+    windows_between,
 )
+from rocketns.pipeline.stream.outlets import Alert
 
 # waiting: events after the watermark.
 SCHEMAS: dict[str, StructType] = {"waiting": EVENTS, "members": MEMBERS, "routes": ROUTES, "windows": WINDOWS}

@@ -18,7 +18,7 @@ from rocketns.pipeline.contract.terms import (
     LOST_RECORDS,
     AuditVerdict,
 )
-from rocketns.pipeline.report.words.sources import clock_notes
+from rocketns.pipeline.report.words.names import clock_notes
 from rocketns.pipeline.storage.results import Results
 from rocketns.pipeline.storage.stored import Delivered
 from tests.pipeline.journals import SECOND as S
