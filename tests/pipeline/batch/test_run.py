@@ -17,7 +17,7 @@ from rocketns.pipeline.contract.catalogue import BY_NAME, LISTED
 from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Harm, Incident, Symptom
 from rocketns.pipeline.storage.folders import folder_at
-from rocketns.pipeline.storage.results import CSV, Results
+from rocketns.pipeline.storage.results import Results
 from tests.pipeline.batch.runs import Whole
 from tests.pipeline.journals import SECOND, Journals, Record, worked_example
 
@@ -113,7 +113,7 @@ def test_the_broker_that_one_name_server_lost_has_a_failure_and_a_departure(exam
 
 def test_the_run_makes_every_table_of_the_catalogue(example: Path) -> None:
     made = {path.name for path in place(example).iterdir() if path.is_dir()}
-    assert made - {CSV} == set(BY_NAME)
+    assert made == set(BY_NAME)
 
 
 def test_the_summary_says_what_was_found(example: Path) -> None:
