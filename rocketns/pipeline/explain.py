@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from operator import itemgetter
-from typing import Any
 
 from pyspark.sql import SparkSession
 
+from rocketns.pipeline.contract.frames import Row
 from rocketns.pipeline.contract.terms import HOUR_US, BadInput, exact_text
 from rocketns.pipeline.report.text import strict
 from rocketns.pipeline.report.words.names import known_to
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import folder_at
 from rocketns.pipeline.storage.results import current, table_rows
-
-Row = Mapping[str, Any]
 
 # A name server writes a whole snapshot an hour, which restores the state after lost records.
 RESTORED_US = HOUR_US

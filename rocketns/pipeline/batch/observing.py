@@ -8,17 +8,15 @@ now. The observation does not wait for it. The journal of a stopped name server 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rocketns.pipeline.contract import terms
-from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.frames import Observation, Row
 from rocketns.pipeline.contract.schema import ReadFile
 from rocketns.pipeline.jobs.clocks import may_be_off
 from rocketns.pipeline.saying import _
-
-Row = Mapping[str, Any]
 
 
 class JournalEnd(NamedTuple):

@@ -110,25 +110,6 @@ def verdict(findings: Mapping[str, int], incomplete: Sequence[str]) -> AuditVerd
 
 
 SUMMARY_VERSION = 3
-# The keys of summary.json. docs/tables.md is made from this.
-SUMMARY_KEYS = {
-    "version": f"version of this format: {SUMMARY_VERSION}",
-    "run": "id of the run that counts",
-    "results": "folder of its tables, below `--out`",
-    "verdict": "nothing, findings or incomplete",
-    "exit_status": "0, 1 or 3: that of the run",
-    "observation": "t0 and t1, epoch us: the time that was looked at is [t0, t1)",
-    "findings": "how many of each finding; tables.md names them by table",
-    "incomplete": "why the input is incomplete, one sentence each",
-    "input": "records and files that were delivered more than once, files of another version",
-    "figures": "sizes of the fleet, and of what is in doubt",
-    "incidents": "how many incidents of the one list go on, and how many there are of each level and kind",
-    "headline": "what is wrong, in one sentence: the first sentence of report.html",
-    "notes": "sentences for sections of the page; `clocks`: name servers whose clocks are not known well enough",
-    "told": "what `notes` are made from beside the tables, for `report --language`",
-    "options": "options of the run, as texts",
-    "report": "name of the page; report.md and incidents.jsonl are beside it",
-}
 # Divergences whose name servers are followed over time, topics of each, and the rows that are read for that.
 FOLLOWED_MAX, TOPICS_FOLLOWED, FOLLOWED_ROWS_MAX = 3_000, 2, 50_000
 # The tables with the effects of incidents. If the list is made from a part of their rows, all rows are counted.

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.batch import observing, reporting
-from rocketns.pipeline.contract.frames import Observation, plain_rows
+from rocketns.pipeline.contract.frames import Observation, Row, plain_rows
 from rocketns.pipeline.contract.schema import ReadFile
 from rocketns.pipeline.contract.terms import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, BadInput, moment
 from rocketns.pipeline.jobs.access import admin_changes, new_addresses, refused_requests
@@ -185,7 +185,7 @@ class RunInput(NamedTuple):
 
     events: DataFrame
     files: Sequence[ReadFile]
-    clocks: Sequence[observing.Row]
+    clocks: Sequence[Row]
 
 
 class BaseTables(NamedTuple):

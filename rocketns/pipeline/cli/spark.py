@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rocketns.extras import install_command
 from rocketns.languages import N_
@@ -82,22 +82,16 @@ def is_submitted() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
-class Fitting(NamedTuple):
-    """What ``session`` takes for a journal of some size."""
-
-    usual: Mapping[str, str]
-    short: bool
-
-
-def fitting(journal: str) -> Fitting:
-    """By the size of a journal on this machine; one elsewhere may have any."""
+def fitting(journal: str) -> tuple[Mapping[str, str], bool]:
+    """What ``session`` takes as ``usual`` and ``short``, by the size of a journal on this machine; one elsewhere
+    may have any."""
     size = 0
     for path in Path(journal).rglob("*.jsonl"):
         with suppress(FileNotFoundError):  # the name server may delete old files meanwhile
             size += path.stat().st_size
         if size > SHORT_BYTES:
             break
-    return Fitting(TINY if 0 < size <= TINY_BYTES else {}, 0 < size <= SHORT_BYTES)
+    return TINY if 0 < size <= TINY_BYTES else {}, 0 < size <= SHORT_BYTES
 
 
 def is_here(options: argparse.Namespace, path: str) -> bool:

@@ -28,7 +28,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract.frames import Observation, columns, conform, frame_of
+from rocketns.pipeline.contract.frames import Observation, Row, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, HOLES, NS_UPTIME, SNAPSHOTS, TOPIC_INTERVALS
 from rocketns.pipeline.contract.terms import SILENT_AFTER_US, UNWATCHED
 
@@ -203,8 +203,6 @@ STRETCH = 4096
 BOOT = ("ns", "boot")
 PIECE = (*BOOT, "dt", "stretch")
 PIECES = columns("ns:string boot:long dt:string stretch:long")
-
-Row = Mapping[str, Any]
 
 
 class Hole(NamedTuple):

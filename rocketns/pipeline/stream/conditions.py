@@ -17,14 +17,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from rocketns.journal.record import MEMBER
+from rocketns.pipeline.contract.frames import Row
 from rocketns.pipeline.contract.terms import exact_text
 from rocketns.pipeline.report.text import number, row
 from rocketns.pipeline.report.text import short_strict as short
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.stream.memory import BootState, Servers
 from rocketns.pipeline.stream.outlets import Alert
-
-Row = Mapping[str, Any]
 
 
 def partition(found: Row) -> Condition:

@@ -12,13 +12,14 @@ import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.reporting import SUMMARY_KEYS, counted
+from rocketns.pipeline.batch.reporting import counted
 from rocketns.pipeline.contract.catalogue import BY_NAME, LISTED
 from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Harm, Incident, Symptom
 from rocketns.pipeline.storage.folders import folder_at
 from rocketns.pipeline.storage.results import Results
 from tests.pipeline.batch.runs import Whole
+from tests.pipeline.contract.tables_page import SUMMARY_KEYS
 from tests.pipeline.journals import SECOND, Journals, Record, worked_example
 
 

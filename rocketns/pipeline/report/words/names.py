@@ -25,6 +25,7 @@ from markupsafe import Markup
 from rocketns.languages import N_
 from rocketns.pipeline.clocks import GIVEN, OBSERVED, REFERENCE, contradicts
 from rocketns.pipeline.contract import terms
+from rocketns.pipeline.contract.frames import Row
 from rocketns.pipeline.contract.terms import CLOCK_DOUBT_US, SECOND_US, moment
 from rocketns.pipeline.incidents.harm import to_ask_about
 from rocketns.pipeline.incidents.model import Harm, Incident, Level, Symptom
@@ -162,8 +163,6 @@ def spoken() -> dict[str, str]:
     """The texts that are not English, by the English ones."""
     return {text: shown for text in SPOKEN if (shown := _(text)) != text}
 
-
-Row = Mapping[str, Any]
 
 # What the broker itself said when it was asked, in a sentence.
 SAID = {
