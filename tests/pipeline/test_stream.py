@@ -245,7 +245,7 @@ def test_a_signal_ends_it_after_the_batch_it_is_in(
 def test_a_difference_that_a_clock_explains_is_no_alert(
     spark: SparkSession, tmp_path: Path, late: int, kinds: set[str]
 ) -> None:
-    """The clock of n2 is three heartbeats ahead, as --clocks says. It hears of the change with beat ``late``."""
+    """The clock of n2 is three heartbeats ahead, and --clocks says 2m. It hears of the change with beat ``late``."""
     broker, ahead = Broker("broker-a", "10.0.0.1:10911"), {"n1": 0, "n2": 90 * SECOND}
     for ns, offset in ahead.items():
         journal, changed = Journal(DAY_START + offset, ns), 6 if ns == "n1" else late
@@ -253,7 +253,7 @@ def test_a_difference_that_a_clock_explains_is_no_alert(
             at = DAY_START + beat * 30 * SECOND + offset
             journal.register(at, broker, [topic("T", 8 if beat >= changed else 4)])
         write_files({ns: journal.records}, tmp_path / "journal")
-    limits = StreamLimits(apart=90 * SECOND)
+    limits = StreamLimits(apart=120 * SECOND)
     following = Following(str(tmp_path / "journal"), str(tmp_path / "out"), None, None, 1_000_000, limits, once=True)
     follow(spark, following, lambda _line: None)
     lines = (tmp_path / "out" / "alerts.jsonl").read_text("utf-8").splitlines()
