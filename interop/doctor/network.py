@@ -64,7 +64,7 @@ class Machine:
         os.close(self._namespace)
 
 
-class Network:
+class IpScope:
     """A switch and the machines that are plugged into it. Its end lets go of them."""
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ def why_no_network() -> str:
     if missing := [program for program in ("ip", "sysctl") if shutil.which(program) is None]:
         return f"not found on the PATH: {', '.join(missing)}"
     try:
-        with Network() as network:
+        with IpScope() as network:
             network.machine("host", 2)
     except subprocess.CalledProcessError as error:
         return f"{' '.join(error.cmd)}: {error.stderr.strip()}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from interop.doctor.network import Machine, Network
+from interop.doctor.network import IpScope, Machine
 from interop.harness import views
 from interop.harness.rocketmq.admin import AdminCommand
 from interop.harness.rocketmq.brokers import Broker
@@ -53,7 +53,7 @@ class Site:
     """What runs at it. ``client`` is the machine of clients and of the doctor."""
 
     fleet: Fleet
-    network: Network
+    network: IpScope
     client: Machine
     brokers_machines: dict[int, Machine] = field(default_factory=dict)
 
@@ -136,6 +136,6 @@ def _announcing(address: str) -> dict[str, str]:
 def opened(folder: Path) -> Iterator[Site]:
     """A site; its end kills what runs at it."""
     with ExitStack() as stack:
-        network = stack.enter_context(Network())
+        network = stack.enter_context(IpScope())
         fleet = stack.enter_context(Fleet(RocketnsServer, folder))
         yield Site(fleet, network, network.machine("client", CLIENT))

@@ -100,7 +100,7 @@ def _java_order(name: str) -> bytes:
 
 
 class KeySigner:
-    """A `rocketns.client.signer.Signer` with one access key. Its ``repr`` does not have the secret."""
+    """A `rocketns.client.name_server.Signer` with one access key. Its ``repr`` does not have the secret."""
 
     __slots__ = ("_secret", "access_key", "security_token")
 

@@ -5,13 +5,13 @@ Never add request 322, 904 or 103 here: a name server takes them as a sign of li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Container, Mapping
 from secrets import token_hex
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from rocketns.client.connection import NotSentError
 from rocketns.client.remoting_client import RemotingClient
-from rocketns.client.signer import Fields, Signer
 from rocketns.errors import BodyDecodeError, RocketnsError
 from rocketns.protocol.body.decoding import (
     decode_cluster_info,
@@ -36,6 +36,14 @@ NOT_READY: dict[int, str] = {
 OF_BROKERS = frozenset({RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_BROKER_CLUSTER_INFO})
 
 Decoded = TypeVar("Decoded")
+Fields = dict[str, str | None]
+
+
+class Signer(Protocol):
+    """Adds an access key and a signature to requests without a body: see `rocketns.access.signature`."""
+
+    def signed(self, fields: Mapping[str, str | None]) -> Fields:
+        """The fields of a request, and those that sign it."""
 
 
 class UnusableError(RocketnsError):
@@ -144,3 +152,40 @@ def decoded(body: bytes, decode: Callable[[bytes], Decoded]) -> Decoded:
         return decode(body)
     except BodyDecodeError as error:
         raise UnusableError(f"its answer is not that of a name server: {error}") from error
+
+
+# A Java name server answers 16 lookups at a time with half the CPU time of one at a time.
+LOOKUPS_AT_ONCE = 16
+
+
+async def ask_each(topics: Collection[str], ask: Callable[[str], Awaitable[object]], per_second: float = 0) -> None:
+    """Await ``ask`` with each topic; 0 a second is no limit. UnusableError, the first that it raises, ends all."""
+    waiting, pace = iter(topics), _Pace(per_second)
+
+    async def ask_some() -> None:
+        for topic in waiting:
+            await pace.step()
+            await ask(topic)
+
+    try:
+        async with asyncio.TaskGroup() as asking:
+            for _ in range(min(LOOKUPS_AT_ONCE, len(topics))):
+                asking.create_task(ask_some())
+    except* UnusableError as errors:
+        first = errors.exceptions[0]
+        raise UnusableError(str(first)) from first
+
+
+class _Pace:
+    """At most so many steps a second; 0 is no limit."""
+
+    def __init__(self, per_second: float) -> None:
+        self._every_s = 1 / per_second if per_second else 0.0
+        self._next_s = 0.0
+
+    async def step(self) -> None:
+        """Wait for the next step's time."""
+        if self._every_s:
+            now = asyncio.get_running_loop().time()
+            self._next_s = max(now, self._next_s + self._every_s)
+            await asyncio.sleep(self._next_s - now)

@@ -9,9 +9,8 @@ import asyncio
 from collections.abc import Iterable
 
 from rocketns.client.connection import NotSentError, RefusedError
-from rocketns.client.name_server import NOT_READY, NameServer, UnusableError, route_fields
+from rocketns.client.name_server import NOT_READY, Fields, NameServer, UnusableError, route_fields
 from rocketns.client.remoting_client import RemotingClient
-from rocketns.client.signer import Fields
 from rocketns.collect.schedule import Ask, Budget, Kind
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.encoding import encode_request

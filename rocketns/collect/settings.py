@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from rocketns.addresses import bare, listed, read_server, split, with_port
+from rocketns.client.name_server import Signer
 from rocketns.client.resolving import every_address
-from rocketns.client.signer import Signer
 from rocketns.config.journal import NS_SAFE, JournalConfig
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RocketnsError

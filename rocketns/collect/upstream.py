@@ -11,8 +11,7 @@ from enum import StrEnum
 from time import thread_time
 from typing import NamedTuple, Protocol
 
-from rocketns.client.name_server import NameServer, UnusableError
-from rocketns.client.topics import LOOKUPS_AT_ONCE
+from rocketns.client.name_server import LOOKUPS_AT_ONCE, NameServer, UnusableError
 from rocketns.collect.asking import Brokers, RequestRefusedError, read
 from rocketns.collect.observed_journal import ObservedJournal
 from rocketns.collect.observing import Observed

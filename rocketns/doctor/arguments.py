@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rocketns.addresses import bare, is_host, listed, read_server, with_port
-from rocketns.doctor.facts import Options
+from rocketns.doctor.facts import DoctorOptions
 from rocketns.doctor.words import N_, _
 from rocketns.errors import RocketnsError
 from rocketns.languages.parsers import Parser
@@ -79,11 +79,11 @@ def _add_questions(parser: Parser) -> None:
                         help=N_("version of the client, such as 5.3.0: brokers may be too old for it"))  # fmt: skip
 
 
-def options_of(given: argparse.Namespace, environment: Mapping[str, str], *, tls: bool) -> Options:
+def options_of(given: argparse.Namespace, environment: Mapping[str, str], *, tls: bool) -> DoctorOptions:
     """What was asked. WrongListError."""
     of_environment = environment.get("NAMESRV_ADDR", "")
     texts = given.name_servers or [of_environment or f"127.0.0.1:{PORT}"]
-    return Options(
+    return DoctorOptions(
         name_servers=addresses(texts, PORT, NAME_SERVERS_MAX),
         topics=_names("--topic", given.topic, TOPICS_MAX),
         groups=_names("--group", given.group, GROUPS_MAX),

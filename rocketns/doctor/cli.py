@@ -17,10 +17,10 @@ from typing import TextIO
 from rocketns.client.tls import client_context
 from rocketns.config.tls import TlsConfig
 from rocketns.doctor.arguments import build, options_of
-from rocketns.doctor.asking.gathering import Watch, gather
-from rocketns.doctor.facts import Options
+from rocketns.doctor.asking.gathering import LookTimer, gather
+from rocketns.doctor.facts import DoctorOptions
 from rocketns.doctor.output import Palette, report_json, report_text
-from rocketns.doctor.progress import Progress
+from rocketns.doctor.progress import ProgressLine
 from rocketns.doctor.report import EXIT_CANNOT_TELL, Report, run
 from rocketns.errors import RocketnsError
 from rocketns.languages.parsers import parse
@@ -93,9 +93,9 @@ def _check_files(tls: TlsConfig) -> None:
         raise OSError(str(error)) from error
 
 
-async def _examine(given: Namespace, options: Options, tls: TlsConfig) -> Report | signal.Signals:
+async def _examine(given: Namespace, options: DoctorOptions, tls: TlsConfig) -> Report | signal.Signals:
     """The report, or the signal that ended the asking."""
-    progress, stopping = Progress.on_terminal(), _Stopping()
+    progress, stopping = ProgressLine.on_terminal(), _Stopping()
     try:
         signer = read_signer(given.tools_yml, os.environ)
         facts = await gather(options, tls, signer, progress, stopping.watch)
@@ -112,7 +112,7 @@ class _Stopping:
     """SIGINT ends the watching, and the report has what was seen. Otherwise a signal ends the asking."""
 
     def __init__(self) -> None:
-        self.watch = Watch()
+        self.watch = LookTimer()
         self.by: signal.Signals | None = None
         self._task = asyncio.current_task()
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -9,13 +9,14 @@ from functools import cached_property
 from typing import Any
 
 from rocketns.addresses import literal, split
+from rocketns.doctor.words import N_
 from rocketns.fleet.group_view import GroupView
 from rocketns.protocol.body.route import QueueData, TopicRouteData
 from rocketns.protocol.codes import MASTER_ID, PERM_READ, PERM_WRITE
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class DoctorOptions:
     """Addresses are ``host:port``. ``client_version`` is an ordinal of MQVersion; None: not given.
 
     ``from_client``: this machine is where the client runs, so what cannot be reached from here is the fault.
@@ -36,31 +37,31 @@ class Options:
     watch_s: float = 0.0
 
 
-class Outcome(StrEnum):
+class Reaction(StrEnum):
     """What happened at an address."""
 
-    ANSWERED = "answered"
-    REFUSED = "refused"
-    TIMED_OUT = "timed out"  # no connection in time
-    UNREACHABLE = "unreachable"  # the network says so: no route to the host, network unreachable
+    ANSWERED = N_("answered")
+    REFUSED = N_("refused")
+    TIMED_OUT = N_("timed out")  # no connection in time
+    UNREACHABLE = N_("unreachable")  # the network says so: no route to the host, network unreachable
     NO_HOST = "no host"  # of brokers: no machine answers for the address, or a firewall rejects connections to it
     UNRESOLVED = "unresolved"  # the host name has no address
-    SILENT = "silent"  # a connection, and no answer in time
-    CLOSED = "closed"  # the peer ended the connection without an answer
-    SPEAKS_TLS = "speaks TLS"  # it answers with TLS only, and was asked without
-    SPEAKS_PLAIN = "speaks plain"  # it answers without TLS only, and was asked with it
+    SILENT = N_("silent")  # a connection, and no answer in time
+    CLOSED = N_("closed")  # the peer ended the connection without an answer
+    SPEAKS_TLS = N_("speaks TLS")  # it answers with TLS only, and was asked without
+    SPEAKS_PLAIN = N_("speaks plain")  # it answers without TLS only, and was asked with it
     OTHER_PROTOCOL = "other protocol"  # what it sends is no frame of RocketMQ
     NOT_TRIED = "not tried"
 
 
-class Place(StrEnum):
+class IpScope(StrEnum):
     """Where an IP address is."""
 
-    LOOPBACK = "loopback"
+    LOOPBACK = N_("loopback")
     CONTAINER = "container"  # a network that container engines use by default: Docker's bridges, pod networks
-    LINK_LOCAL = "link-local"
+    LINK_LOCAL = N_("link-local")
     PRIVATE = "private"
-    PUBLIC = "public"
+    PUBLIC = N_("public")
     UNKNOWN = "unknown"  # the host name has no address
 
 
@@ -74,15 +75,15 @@ class AddressFacts:
 
     addr: str
     ips: tuple[str, ...] = ()
-    place: Place = Place.UNKNOWN
-    outcome: Outcome = Outcome.NOT_TRIED
+    place: IpScope = IpScope.UNKNOWN
+    outcome: Reaction = Reaction.NOT_TRIED
     ms: float | None = None
     error: str = ""
     is_here: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class BrokerClock:
     """How far a broker's clock is ahead of this machine's, in ms: somewhere between the two; negative is behind.
 
     A broker says when it started, and for how many whole seconds it has run, both by its own clock. So there is at
@@ -144,6 +145,17 @@ def own_list(configuration: Mapping[str, str]) -> list[str]:
     return [one for one in configuration.get("namesrvAddr", "").split(";") if one]
 
 
+def number(text: str | None, default: int) -> int:
+    """A text of up to nine digits as a number."""
+    return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 10 else default
+
+
+def sends_less(configuration: Mapping[str, str]) -> bool:
+    """Whether a broker sends less than all of its topics as JSON in one registration."""
+    return any(configuration.get(name, "").strip().lower() == "true"
+               for name in ("compressedRegister", "enableSplitRegistration"))  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerFacts:
     """``addr`` is ``host:port`` as announced, or as given. ``version`` is the ordinal in the headers of its answers.
@@ -151,12 +163,12 @@ class BrokerFacts:
     Name, id and cluster are those of the name servers. Of a broker that no name server shows they are its own
     (``is_announced`` is False), and empty where it does not say.
 
-    ``configuration`` (request 26) and ``runtime`` (28) are None where they were not answered. ``name_servers``: the
-    items of its list, each with the IP addresses that its host has here. ``topics`` has the
-    configuration of each topic that was asked for; None: the broker does not have it. ``groups``: likewise of consumer
-    groups. ``similar``: other groups of the broker by the group that it does not have. ``consumers`` and
-    ``consumption`` by group; None: no consumer is connected. ``topics_bytes``: the size of all its topics as JSON, as
-    in a registration, by the mean of the first thousand; None: not asked. ``topics_count``: their number, if known.
+    ``configuration`` (request 26) is None where it was not answered. ``name_servers``: the items of its list, each with
+    the IP addresses that its host has here. ``topics`` has the configuration of each topic that was asked for; None:
+    the broker does not have it. ``groups``: likewise of consumer groups. ``similar``: other groups of the broker by the
+    group that it does not have. ``consumers`` and ``consumption`` by group; None: no consumer is connected.
+    ``topics_bytes``: the size of all its topics as JSON, as in a registration, by the mean of the first thousand; None:
+    not asked. ``topics_count``: their number, if known.
     ``codes`` has the response code of each request that was not answered with success, by request code.
     """
 
@@ -168,8 +180,7 @@ class BrokerFacts:
     version: int | None = None
     configuration: Mapping[str, str] | None = None
     name_servers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    runtime: Mapping[str, str] | None = None
-    clock: Clock | None = None
+    clock: BrokerClock | None = None
     topics: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
     similar: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -196,8 +207,7 @@ class BrokerFacts:
     @property
     def permission(self) -> int:
         """What it allows with all of its topics, as bits of a permission."""
-        text = self.setting("brokerPermission") or ""
-        return int(text) if text.isascii() and text.isdecimal() and len(text) < 4 else PERM_READ | PERM_WRITE
+        return number(self.setting("brokerPermission"), PERM_READ | PERM_WRITE)
 
     def is_on(self, name: str) -> bool | None:
         """A property that is true or false. None: unknown."""
@@ -205,7 +215,7 @@ class BrokerFacts:
         return None if text is None else text.strip().lower() == "true"
 
 
-class Kind(StrEnum):
+class ServerKind(StrEnum):
     """What answers at the address."""
 
     JAVA = "java"
@@ -215,7 +225,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LaterGroups:
     """The broker groups at one time, seconds since the first look."""
 
     at_s: float
@@ -235,11 +245,11 @@ class NameServerFacts:
     """
 
     addr: str
-    outcome: Outcome
+    outcome: Reaction
     error: str = ""
     ips: tuple[str, ...] = ()
     is_here: bool = False
-    kind: Kind = Kind.UNKNOWN
+    kind: ServerKind = ServerKind.UNKNOWN
     version: int | None = None
     groups: Mapping[str, GroupView] | None = None
     clusters: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -248,7 +258,7 @@ class NameServerFacts:
     configuration: Mapping[str, str] | None = None
     order: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[int, int] = field(default_factory=dict)
-    looks: tuple[Look, ...] = ()
+    looks: tuple[LaterGroups, ...] = ()
     name: str = ""
 
     @property
@@ -269,30 +279,22 @@ class NameServerFacts:
         return {} if route is None else dict(route.queue_datas)
 
 
-@dataclass(frozen=True, slots=True)
-class Requests:
-    """What was sent to one kind of peer: how often each kind may be sent to one address, and was, by address."""
-
-    to: str
-    most: Mapping[str, int]
-    sent: Mapping[str, Mapping[str, int]]
-
-
 @dataclass(frozen=True)
-class Facts:
+class FleetFacts:
     """No field changes, so what is asked of them often is kept: there may be 10,000s of brokers.
 
     ``addresses`` by ``host:port`` as announced; ``brokers`` in no particular order.
 
-    ``left_out`` counts brokers that were not asked, because there are too many. ``requests``: for the output.
+    ``left_out`` counts brokers that were not asked, because there are too many. ``requests``: for the output,
+    see `RequestBudget`.
     """
 
-    options: Options
+    options: DoctorOptions
     name_servers: tuple[NameServerFacts, ...]
     addresses: Mapping[str, AddressFacts] = field(default_factory=dict)
     brokers: tuple[BrokerFacts, ...] = ()
     left_out: int = 0
-    requests: tuple[Requests, ...] = ()
+    requests: tuple[Mapping[str, Any], ...] = ()
 
     @cached_property
     def readable(self) -> list[NameServerFacts]:
@@ -329,13 +331,10 @@ class Facts:
     def _queues(self) -> dict[str, dict[str, QueueData]]:
         return {}
 
-    def missing_topics(self) -> Iterator[str]:
+    def missing_topics(self) -> list[str]:
         """The topics that were asked for, and that no name server has; at least one said so."""
-        for topic in self.options.topics:
-            if not any(one.has(topic) for one in self.name_servers) and any(
-                one.lacks(topic) for one in self.name_servers
-            ):
-                yield topic
+        return [topic for topic in self.options.topics if any(one.lacks(topic) for one in self.name_servers)
+                and not any(one.has(topic) for one in self.name_servers)]  # fmt: skip
 
     def unknown_at(self) -> Iterator[tuple[str, BrokerFacts]]:
         """The topics that were asked for, each with a master that name servers route to, and that does not have it."""

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, TextIO
 
 from rocketns.doctor.facts import AddressFacts, BrokerFacts, NameServerFacts
-from rocketns.doctor.finding import Finding, State
+from rocketns.doctor.finding import Diagnosis, Health
 from rocketns.doctor.report import Report, verdict
 from rocketns.doctor.words import _
 from rocketns.logtext import escape, one_line
@@ -44,7 +44,7 @@ class Palette:
         return f"{colour}{text}{RESET}" if self._is_on and text else text
 
 
-COLOURS = {State.ILL: Colour.RED, State.UNKNOWN: Colour.YELLOW, State.WELL: Colour.GREEN}
+COLOURS = {Health.ILL: Colour.RED, Health.UNKNOWN: Colour.YELLOW, Health.WELL: Colour.GREEN}
 
 
 def report_text(report: Report, palette: Palette) -> str:
@@ -54,7 +54,7 @@ def report_text(report: Report, palette: Palette) -> str:
 
 def _lines(report: Report, palette: Palette) -> Iterator[str]:
     yield palette.paint(COLOURS[report.findings[0].state], one_line(verdict(report)))
-    shown = [one for one in report.findings if one.state is not State.WELL]
+    shown = [one for one in report.findings if one.state is not Health.WELL]
     for number, one in enumerate(shown, 1):
         yield ""
         yield from finding_lines(number, one, palette)
@@ -62,7 +62,7 @@ def _lines(report: Report, palette: Palette) -> Iterator[str]:
     if report.more:
         left = _(", ").join(f"{check} ({count})" for check, count in report.more.items())
         yield palette.paint(Colour.YELLOW, _("More findings, not shown: %(checks)s") % {"checks": left})
-    if well := list(dict.fromkeys(one.check for one in report.of(State.WELL))):
+    if well := list(dict.fromkeys(one.check for one in report.of(Health.WELL))):
         yield palette.paint(Colour.GREEN, _("Well: %(checks)s") % {"checks": _(", ").join(well)})
     if report.skipped:
         skipped = _("Not checked, because there was no answer, or --topic or --group was not given: %(checks)s")
@@ -70,9 +70,9 @@ def _lines(report: Report, palette: Palette) -> Iterator[str]:
     yield palette.paint(Colour.DIM, _asked(report))
 
 
-def finding_lines(number: int, one: Finding, palette: Palette) -> Iterator[str]:
+def finding_lines(number: int, one: Diagnosis, palette: Palette) -> Iterator[str]:
     """Sentence, evidence and commands of one finding."""
-    head = _("%(number)d. %(check)s: ") if one.state is State.ILL else _("%(number)d. %(check)s, cannot tell: ")
+    head = _("%(number)d. %(check)s: ") if one.state is Health.ILL else _("%(number)d. %(check)s, cannot tell: ")
     painted = palette.paint(COLOURS[one.state], head % {"number": number, "check": one.check})
     yield f"{painted}{one_line(one.sentence)}"
     if one.evidence:
@@ -94,8 +94,8 @@ def _of_command(line: str) -> Colour:
 
 
 def _asked(report: Report) -> str:
-    requests = sum(sum(sent.values()) for one in report.facts.requests for sent in one.sent.values())
-    addresses = sum(len(one.sent) for one in report.facts.requests)
+    requests = sum(sum(sent.values()) for one in report.facts.requests for sent in one["sent"].values())
+    addresses = sum(len(one["sent"]) for one in report.facts.requests)
     words = {"n": requests, "addresses": addresses, "left": report.facts.left_out}
     if report.facts.left_out:
         text = _("Requests: %(n)d, addresses: %(addresses)d. There are too many brokers: %(left)d were not asked.")
@@ -105,9 +105,9 @@ def _asked(report: Report) -> str:
 
 def report_json(report: Report) -> dict[str, Any]:
     """The whole report. ``checks`` has the exit status of each check that ran."""
-    statuses: dict[str, State] = {}
+    statuses: dict[str, Health] = {}
     for one in report.findings:
-        statuses[one.check] = max(statuses.get(one.check, State.WELL), one.state, key=_severity)
+        statuses[one.check] = max(statuses.get(one.check, Health.WELL), one.state, key=_severity)
     return {
         "exitStatus": report.exit_status,
         "verdict": verdict(report),
@@ -118,19 +118,16 @@ def report_json(report: Report) -> dict[str, Any]:
         "nameServers": [_name_server(one) for one in report.facts.name_servers],
         "addresses": [_address(one) for one in report.facts.addresses.values()],
         "brokers": [_broker(one) for one in report.facts.brokers],
-        "requests": [
-            {"to": one.to, "mostToEach": dict(one.most), "sent": {addr: dict(sent) for addr, sent in one.sent.items()}}
-            for one in report.facts.requests
-        ],
+        "requests": list(report.facts.requests),
         "brokersLeftOut": report.facts.left_out,
     }
 
 
-def _severity(state: State) -> int:
-    return (State.WELL, State.UNKNOWN, State.ILL).index(state)
+def _severity(state: Health) -> int:
+    return (Health.WELL, Health.UNKNOWN, Health.ILL).index(state)
 
 
-def _finding_json(one: Finding) -> dict[str, Any]:
+def _finding_json(one: Diagnosis) -> dict[str, Any]:
     return {
         "check": one.check, "state": one.state.name.lower(), "weight": one.weight.name.lower(),
         "sentence": one.sentence, "evidence": list(one.evidence), "commands": list(one.commands),

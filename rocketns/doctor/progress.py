@@ -10,7 +10,7 @@ Value = TypeVar("Value")
 ERASE = "\r\x1b[K"
 
 
-class Progress:
+class ProgressLine:
     """``stream`` is a terminal; None shows nothing."""
 
     def __init__(self, stream: TextIO | None) -> None:
@@ -18,7 +18,7 @@ class Progress:
         self._text, self._done, self._total = "", 0, 0
 
     @classmethod
-    def on_terminal(cls) -> Progress:
+    def on_terminal(cls) -> ProgressLine:
         """On standard error, if it is a terminal."""
         return cls(sys.stderr if sys.stderr.isatty() else None)
 

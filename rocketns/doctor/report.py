@@ -1,19 +1,107 @@
-"""Runs the checks on the facts, and puts what they found in order."""
+"""The table of all checks, what they find in the facts, and in which order that is shown.
+
+The order of the table is that of the path from a client to a queue: name servers, brokers, topics, groups. Of findings
+with one weight, those of earlier checks are shown first. docs/doctor.md says what each of them means.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rocketns.doctor.checks.catalogue import CHECKS
-from rocketns.doctor.facts import Facts
-from rocketns.doctor.finding import Finding, State, Weight
-from rocketns.doctor.words import _
+from rocketns.doctor.checks import address, brokers, groups, missing, name_servers, registering, topics
+from rocketns.doctor.facts import FleetFacts, Reaction
+from rocketns.doctor.finding import Diagnosis, Health, Weight
+from rocketns.doctor.words import N_, _
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """``about`` says in one line what it looks for: a message to look up.
+
+    ``run`` gives its findings; none: all is well. Where ``applies`` is False it does not run, and is not said to be
+    well.
+    """
+
+    name: str
+    about: str
+    run: Callable[[FleetFacts], Iterable[Diagnosis]]
+    applies: Callable[[FleetFacts], bool] = lambda _facts: True
+
+
+ANSWERS = (Reaction.ANSWERED, Reaction.OTHER_PROTOCOL, Reaction.SPEAKS_TLS, Reaction.SPEAKS_PLAIN)
+
+
+def answered(facts: FleetFacts) -> bool:
+    """Whether something answers, at some address."""
+    return any(one.outcome in ANSWERS for one in facts.name_servers)
+
+
+def with_brokers(facts: FleetFacts) -> bool:
+    """Whether some name server shows a broker."""
+    return bool(facts.groups)
+
+
+def with_topic(facts: FleetFacts) -> bool:
+    """Whether some name server said that it has a topic that was asked for, or that it has not."""
+    return any(topic in one.routes for one in facts.name_servers for topic in facts.options.topics)
+
+
+def topics_told(facts: FleetFacts) -> bool:
+    """Whether a broker said so, too."""
+    return with_topic(facts) and any(topic in one.topics for one in facts.brokers for topic in facts.options.topics)
+
+
+def routed(facts: FleetFacts) -> bool:
+    """Whether a topic that was asked for has queues."""
+    return any(facts.queues(topic) for topic in facts.options.topics)
+
+
+CHECKS: tuple[Check, ...] = (
+    Check(name_servers.REACHABLE, N_("each name server accepts connections, and answers route lookups"),
+          name_servers.reachable),
+    Check(name_servers.KIND, N_("what answers is a name server; its kind and version"), name_servers.kind, answered),
+    Check(name_servers.TLS, N_("name servers and brokers speak TLS, or plain, as the client does"),
+          name_servers.transport, answered),
+    Check(brokers.NO_BROKER, N_("at least one broker is registered"),
+          brokers.present, lambda facts: bool(facts.readable)),
+    Check(brokers.TWO_MASTERS, N_("each broker has one master"), brokers.two_masters, with_brokers),
+    Check(brokers.TWO_CLUSTERS, N_("no broker name is registered in two clusters"), brokers.clusters, with_brokers),
+    Check(brokers.NO_MASTER, N_("each broker has a master"), brokers.no_master, with_brokers),
+    Check(address.ADDRESS, N_("the addresses that brokers announce lead to them"), address.address,
+          lambda facts: any(one.outcome is not Reaction.NOT_TRIED for one in facts.addresses.values())),
+    Check(registering.SIZE, N_("no broker's registration is near the size that a name server reads"),
+          registering.registration_size, lambda facts: bool(facts.brokers)),
+    Check(registering.LIST, N_("lists of name servers have the form that RocketMQ reads"),
+          registering.lists, registering.has_list),
+    Check(registering.ELSEWHERE, N_("each broker registers at every name server that was given"),
+          registering.elsewhere, registering.has_configuration),
+    Check(missing.MISSING, N_("each topic is on some broker"), missing.missing,
+          lambda facts: bool(facts.options.topics)),
+    Check(registering.NOT_REGISTERED, N_("each broker that has a topic is in the topic's route"),
+          registering.unregistered_topic, topics_told),
+    Check(missing.ON_SOME, N_("each topic is known at every name server"),
+          missing.on_some, lambda facts: with_topic(facts) and len(facts.name_servers) > 1),
+    Check(topics.STALE, N_("each topic is on the brokers that its route names"), topics.stale, topics_told),
+    Check(topics.ORDER, N_("clients can read the order configuration of each topic"), topics.order, topics.order_told),
+    Check(topics.WIPED, N_("no broker has lost its permission to write"), topics.wiped, topics.permissions_told),
+    Check(topics.READ_ONLY, N_("each topic can be written and read"), topics.read_only, routed),
+    Check(name_servers.AGREE, N_("all name servers know the same brokers and topics"),
+          name_servers.agreement, lambda facts: len(facts.readable) > 1),
+    Check(brokers.MOVES, N_("each broker id has one address, and each address one id"), brokers.moves, with_brokers),
+    Check(topics.FEW, N_("topics are on all brokers of their cluster"), topics.few, routed),
+    Check(groups.GROUP, N_("each consumer group exists, has consumers, may consume, and gets on"),
+          groups.group, lambda facts: bool(facts.options.groups and facts.brokers)),
+    Check(brokers.CLOCKS, N_("the clocks of the brokers agree"),
+          brokers.clocks, lambda facts: any(one.clock is not None for one in facts.brokers)),
+    Check(brokers.VERSION, N_("no broker is older than the client needs"), brokers.version, brokers.is_told),
+)  # fmt: skip
+
 
 EXIT_WELL, EXIT_ILL, EXIT_CANNOT_TELL = 0, 1, 2
 
-_STATES = {State.ILL: 0, State.UNKNOWN: 1, State.WELL: 2}
+_STATES = {Health.ILL: 0, Health.UNKNOWN: 1, Health.WELL: 2}
 _PLACES = {check.name: place for place, check in enumerate(CHECKS)}
 
 FINDINGS_MAX = 20  # of one check and one state
@@ -27,46 +115,46 @@ class Report:
     ``more``: how many findings of a check are left out, because it has too many.
     """
 
-    facts: Facts
-    findings: Sequence[Finding]
+    facts: FleetFacts
+    findings: Sequence[Diagnosis]
     skipped: Sequence[str]
     more: Mapping[str, int] = field(default_factory=dict)
 
-    def of(self, state: State) -> list[Finding]:
+    def of(self, state: Health) -> list[Diagnosis]:
         """The findings of one state, in order."""
         return [one for one in self.findings if one.state is state]
 
     @property
     def exit_status(self) -> int:
-        if self.of(State.ILL):
+        if self.of(Health.ILL):
             return EXIT_ILL
-        return EXIT_CANNOT_TELL if any(one.matters for one in self.of(State.UNKNOWN)) else EXIT_WELL
+        return EXIT_CANNOT_TELL if any(one.weight >= Weight.PARTLY for one in self.of(Health.UNKNOWN)) else EXIT_WELL
 
 
-def run(facts: Facts) -> Report:
+def run(facts: FleetFacts) -> Report:
     """The report of all checks."""
-    findings: list[Finding] = []
+    findings: list[Diagnosis] = []
     for check in CHECKS:
         if check.applies(facts):
-            well = Finding(check.name, State.WELL, _(check.about))
+            well = Diagnosis(check.name, Health.WELL, _(check.about))
             findings += list(check.run(facts)) or [well]
     skipped = [check.name for check in CHECKS if not check.applies(facts)]
     kept, more = shortened(ranked(findings))
     return Report(facts, kept, skipped, more)
 
 
-def ranked(findings: Iterable[Finding]) -> list[Finding]:
+def ranked(findings: Iterable[Diagnosis]) -> list[Diagnosis]:
     """ILL before UNKNOWN before WELL; then by weight, then as in the table. A cause stands before what follows."""
     ordered = sorted(findings, key=_key)
-    placed: dict[int, Finding] = {}
+    placed: dict[int, Diagnosis] = {}
     led: set[tuple[str, frozenset[str]]] = set()  # what has all of its causes before it
 
-    def place_causes(one: Finding) -> None:
+    def place_causes(one: Diagnosis) -> None:
         if (one.check, one.follows) in led:
             return
         led.add((one.check, one.follows))
         for cause in ordered:
-            if cause.check in one.follows and cause.state is State.ILL and one.check not in cause.follows:
+            if cause.check in one.follows and cause.state is Health.ILL and one.check not in cause.follows:
                 placed.setdefault(id(cause), cause)
 
     for one in ordered:
@@ -76,15 +164,15 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
     return list(placed.values())
 
 
-def _key(finding: Finding) -> tuple[int, int, int]:
+def _key(finding: Diagnosis) -> tuple[int, int, int]:
     return _STATES[finding.state], -finding.weight, _PLACES.get(finding.check, len(_PLACES))
 
 
-def shortened(findings: Iterable[Finding]) -> tuple[list[Finding], Mapping[str, int]]:
+def shortened(findings: Iterable[Diagnosis]) -> tuple[list[Diagnosis], Mapping[str, int]]:
     """The first findings of each check, in the order given, and how many more each check has."""
-    seen: Counter[tuple[str, State]] = Counter()
+    seen: Counter[tuple[str, Health]] = Counter()
     more: Counter[str] = Counter()
-    kept: list[Finding] = []
+    kept: list[Diagnosis] = []
     for one in findings:
         seen[one.check, one.state] += 1
         if seen[one.check, one.state] <= FINDINGS_MAX:
@@ -94,7 +182,7 @@ def shortened(findings: Iterable[Finding]) -> tuple[list[Finding], Mapping[str, 
     return kept, more
 
 
-def _with_fewer_lines(one: Finding) -> Finding:
+def _with_fewer_lines(one: Diagnosis) -> Diagnosis:
     if max(len(one.evidence), len(one.commands)) <= LINES_MAX:
         return one
     return replace(one, evidence=_first(one.evidence, _("… and %(n)d more")),
@@ -108,14 +196,14 @@ def _first(lines: tuple[str, ...], text: str) -> tuple[str, ...]:
 
 def verdict(report: Report) -> str:
     """The likeliest cause, what cannot be told, or that all is well."""
-    if ill := report.of(State.ILL):
+    if ill := report.of(Health.ILL):
         words = {"sentence": ill[0].sentence, "topics": _(", ").join(report.facts.options.topics)}
         if ill[0].weight >= Weight.PARTLY:
             return _("Most likely: %(sentence)s") % words
         if report.facts.options.topics:
             return _("Nothing found here keeps clients of %(topics)s from working, but: %(sentence)s") % words
         return _("No client fails because of it, but: %(sentence)s") % words
-    if unknown := report.of(State.UNKNOWN):
+    if unknown := report.of(Health.UNKNOWN):
         return _("Nothing wrong was found, but: %(sentence)s") % {"sentence": unknown[0].sentence}
     count = len({one.check for one in report.findings})
     return _.plural("All is well: %(n)d check found nothing wrong.", "All is well: %(n)d checks found nothing wrong.",

@@ -6,10 +6,9 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from rocketns.client.name_server import NameServer, UnusableError
+from rocketns.client.name_server import NameServer, UnusableError, ask_each
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.client.resolving import others_and_own
-from rocketns.client.topics import ask_each
 from rocketns.config import RestoreConfig
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
 from rocketns.protocol.codes import SerializeType

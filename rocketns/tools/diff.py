@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from rocketns.client.name_server import NameServer, UnusableError, decoded
-from rocketns.client.topics import ask_each
+from rocketns.client.name_server import NameServer, UnusableError, ask_each, decoded
 from rocketns.fleet.comparing import FactKind, Item, Reading, differences
 from rocketns.fleet.digests import DIGEST_BYTES, extras_digest, queues_digest, read_route
 from rocketns.fleet.group_view import GroupView, group_views

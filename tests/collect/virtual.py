@@ -7,8 +7,7 @@ import selectors
 from collections.abc import Callable, Collection, Container, Coroutine, Iterable
 from typing import Any, cast
 
-from rocketns.client.name_server import NameServer, UnusableError
-from rocketns.client.signer import Fields
+from rocketns.client.name_server import Fields, NameServer, UnusableError
 from rocketns.collect.asking import Brokers
 from rocketns.collect.observed_journal import ObservedJournal
 from rocketns.collect.observing import Observed

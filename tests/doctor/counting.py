@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from interop.harness.wire import frame, json_header
-from rocketns.client.signer import Signer
-from rocketns.doctor.asking.gathering import Watch, gather
-from rocketns.doctor.facts import Options
-from rocketns.doctor.progress import Progress
+from rocketns.client.name_server import Signer
+from rocketns.doctor.asking.gathering import LookTimer, gather
+from rocketns.doctor.facts import DoctorOptions
+from rocketns.doctor.progress import ProgressLine
 from rocketns.doctor.report import Report, run
 from rocketns.protocol.command import RemotingCommand
 from tests.client.peers import Peer, Serve, peer, serving
@@ -219,5 +219,5 @@ async def examine(
     """The report. ``options`` are those of the doctor."""
     addrs = tuple(one if isinstance(one, str) else one.addr for one in name_servers)
     settings = {"timeout_s": TIMEOUT_S} | options
-    asked = Options(addrs, tls=tls, **settings)
-    return run(await gather(asked, replace(config(), enable=tls), signer, Progress(None), Watch()))
+    asked = DoctorOptions(addrs, tls=tls, **settings)
+    return run(await gather(asked, replace(config(), enable=tls), signer, ProgressLine(None), LookTimer()))

@@ -13,17 +13,17 @@ from typing import Any
 
 from rocketns.doctor.facts import (
     AddressFacts,
+    BrokerClock,
     BrokerFacts,
-    Clock,
-    Facts,
-    Kind,
-    Look,
+    DoctorOptions,
+    FleetFacts,
+    IpScope,
+    LaterGroups,
     NameServerFacts,
-    Options,
-    Outcome,
-    Place,
+    Reaction,
+    ServerKind,
 )
-from rocketns.doctor.finding import State
+from rocketns.doctor.finding import Health
 from rocketns.doctor.output import Palette, finding_lines
 from rocketns.doctor.report import run
 from rocketns.fleet.group_view import GroupView
@@ -52,7 +52,7 @@ def name_server(
     routes = {topic: route(topics[topic], groups) if topic in topics else None for topic in (*asked, *topics)}
     views = {name: GroupView(CLUSTER, tuple(sorted(addrs.items())), None, False) for name, addrs in groups.items()}
     return replace(
-        NameServerFacts(addr, Outcome.ANSWERED, kind=Kind.JAVA, version=V5_5_0, groups=views, routes=routes,
+        NameServerFacts(addr, Reaction.ANSWERED, kind=ServerKind.JAVA, version=V5_5_0, groups=views, routes=routes,
                         clusters={CLUSTER: frozenset(groups)}, topics=frozenset(topics)),
         **more,
     )  # fmt: skip
@@ -64,7 +64,7 @@ def route(queues: Mapping[str, QueueData], groups: Mapping[str, Mapping[int, str
     return TopicRouteData(list(queues.items()), brokers, {})
 
 
-def down(addr: str, outcome: Outcome, error: str = "") -> NameServerFacts:
+def down(addr: str, outcome: Reaction, error: str = "") -> NameServerFacts:
     """A name server that cannot be read."""
     return NameServerFacts(addr, outcome, error, (addr.rpartition(":")[0],))
 
@@ -74,17 +74,17 @@ def broker(name: str, addr: str, **more: Any) -> BrokerFacts:
     return replace(BrokerFacts(name, 0, CLUSTER, addr, version=V5_5_0), **more)
 
 
-def reached(addr: str, outcome: Outcome, place: Place) -> AddressFacts:
+def reached(addr: str, outcome: Reaction, place: IpScope) -> AddressFacts:
     """An address that was tried."""
     return AddressFacts(addr, (addr.rpartition(":")[0],), place, outcome, 0.4)
 
 
-def fleet(*name_servers: NameServerFacts, topic: str | None = None, **more: Any) -> Facts:
+def fleet(*name_servers: NameServerFacts, topic: str | None = None, **more: Any) -> FleetFacts:
     """Facts of these name servers; without one, of two that are well. ``more`` are fields of Facts or of Options."""
     given = name_servers or (name_server(NS_1), name_server(NS_2))
     facts = {name: more.pop(name) for name in ("addresses", "brokers") if name in more}
-    options = Options(tuple(one.addr for one in given), (topic,) if topic else (), **more)
-    return Facts(options, given, **facts)
+    options = DoctorOptions(tuple(one.addr for one in given), (topic,) if topic else (), **more)
+    return FleetFacts(options, given, **facts)
 
 
 ONLY_A = {"broker-a": {0: A}}
@@ -95,15 +95,15 @@ V4_9_7 = 407
 REFUSED = f"connecting to {NS_2} failed: [Errno 111] Connect call failed ('10.0.0.2', 9876)"
 
 
-def _turns() -> Facts:
+def _turns() -> FleetFacts:
     other = {"broker-a": GroupView(CLUSTER, ((0, OTHER_MASTER),), None, False)}
-    return fleet(name_server(NS_1, looks=(Look(15.0, other),)), watch_s=40)
+    return fleet(name_server(NS_1, looks=(LaterGroups(15.0, other),)), watch_s=40)
 
 
-EXAMPLES: dict[str, Facts] = {
-    "name-server-reachable": fleet(name_server(NS_1), down(NS_2, Outcome.REFUSED, REFUSED)),
-    "name-server-kind": fleet(replace(down(A, Outcome.ANSWERED), kind=Kind.OTHER)),
-    "tls": fleet(down(NS_1, Outcome.SPEAKS_TLS)),
+EXAMPLES: dict[str, FleetFacts] = {
+    "name-server-reachable": fleet(name_server(NS_1), down(NS_2, Reaction.REFUSED, REFUSED)),
+    "name-server-kind": fleet(replace(down(A, Reaction.ANSWERED), kind=ServerKind.OTHER)),
+    "tls": fleet(down(NS_1, Reaction.SPEAKS_TLS)),
     "no-broker": fleet(name_server(NS_1, {}, {}), name_server(NS_2, {}, {}), topic=TOPIC),
     "two-masters": _turns(),
     "broker-in-two-clusters": fleet(
@@ -113,7 +113,7 @@ EXAMPLES: dict[str, Facts] = {
     "broker-address": fleet(
         name_server(NS_1, groups={"broker-a": {0: "172.17.0.3:10911"}}, topics=HALF),
         topic=TOPIC,
-        addresses={"172.17.0.3:10911": reached("172.17.0.3:10911", Outcome.TIMED_OUT, Place.CONTAINER)},
+        addresses={"172.17.0.3:10911": reached("172.17.0.3:10911", Reaction.TIMED_OUT, IpScope.CONTAINER)},
     ),
     "registration-size": fleet(
         name_server(NS_1, {}, {}), topic=TOPIC, brokers=(broker("broker-a", A, topics_bytes=17_500_000, configuration={
@@ -159,8 +159,8 @@ EXAMPLES: dict[str, Facts] = {
                         topics={TOPIC: {}}),),
     ),
     "clocks": fleet(brokers=(
-        broker("broker-a", A, clock=Clock(-500, 500)), broker("broker-b", B, clock=Clock(119_500, 120_500)),
-        broker("broker-c", "10.0.1.3:10911", clock=Clock(-400, 600)))),
+        broker("broker-a", A, clock=BrokerClock(-500, 500)), broker("broker-b", B, clock=BrokerClock(119_500, 120_500)),
+        broker("broker-c", "10.0.1.3:10911", clock=BrokerClock(-400, 600)))),
     "broker-version": fleet(client_version=V5_5_0, brokers=(broker("broker-a", A, version=V4_9_7),)),
 }  # fmt: skip
 PAGES = {"en": ROOT / "docs" / "doctor.md", "zh": ROOT / "docs" / "zh" / "doctor.md"}
@@ -170,7 +170,7 @@ _EXAMPLE = re.compile(r"^(### ([a-z-]+)\n\n[^\n]+\n\n)```text\n.*?\n```\n", re.M
 def example_lines(name: str) -> list[str]:
     """What the doctor prints of the example's fault."""
     report = run(EXAMPLES[name])
-    one = next(one for one in report.findings if one.check == name and one.state is State.ILL)
+    one = next(one for one in report.findings if one.check == name and one.state is Health.ILL)
     return list(finding_lines(1, one, Palette(is_on=False)))
 
 

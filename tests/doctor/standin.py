@@ -12,10 +12,10 @@ import pytest
 
 from interop.harness import codes
 from rocketns.doctor.asking import gathering
-from rocketns.doctor.asking.gathering import Watch
-from rocketns.doctor.facts import BrokerFacts, Facts, NameServerFacts, Options
-from rocketns.doctor.finding import Finding, State
-from rocketns.doctor.progress import Progress
+from rocketns.doctor.asking.gathering import LookTimer
+from rocketns.doctor.facts import BrokerFacts, DoctorOptions, FleetFacts, NameServerFacts
+from rocketns.doctor.finding import Diagnosis, Health
+from rocketns.doctor.progress import ProgressLine
 from rocketns.doctor.report import Report, run
 from rocketns.protocol.command import RemotingCommand
 from tests.client.peers import Serve, peer
@@ -63,22 +63,22 @@ class StandIn(Scripted):
 def gathered(
     *serves: Serve, every_s: float = 0.0, addrs: tuple[str, ...] = (), told: tuple[BrokerFacts, ...] = (),
     **options: Any,
-) -> Facts:  # fmt: skip
+) -> FleetFacts:  # fmt: skip
     """What is gathered from name servers with these ways to serve, and at ``addrs``. No broker is asked.
 
     ``told`` is what brokers would have said.
     """
 
-    async def gathering_all() -> Facts:
+    async def gathering_all() -> FleetFacts:
         async with AsyncExitStack() as stack:
             peers = [await stack.enter_async_context(peer(serve)) for serve in serves]
-            given = Options((*(one.addr for one in peers), *addrs), **({"timeout_s": WITHIN_S} | options))
+            given = DoctorOptions((*(one.addr for one in peers), *addrs), **({"timeout_s": WITHIN_S} | options))
             tls = config(tls_enable="true") if given.tls else config()
             async with asyncio.timeout(2 * WITHIN_S):
-                return await gathering.gather(given, tls, None, Progress(None), Watch(every_s))
+                return await gathering.gather(given, tls, None, ProgressLine(None), LookTimer(every_s))
 
-    async def nobody(options: Options, name_servers: Sequence[NameServerFacts], *_more: object) -> Facts:
-        return Facts(options, tuple(name_servers), brokers=told)
+    async def nobody(options: DoctorOptions, name_servers: Sequence[NameServerFacts], *_more: object) -> FleetFacts:
+        return FleetFacts(options, tuple(name_servers), brokers=told)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gathering, "ask_brokers", nobody)
@@ -92,10 +92,10 @@ def examined(*name_servers: StandIn, **options: Any) -> Report:
 
 def ill(report: Report) -> list[str]:
     """The names of the checks that found something, in order."""
-    return [one.check for one in report.of(State.ILL)]
+    return [one.check for one in report.of(Health.ILL)]
 
 
-def found(report: Report, check: str) -> Finding:
+def found(report: Report, check: str) -> Diagnosis:
     """The first finding of a check."""
     return next(one for one in report.findings if one.check == check)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import struct
 from collections import Counter
 from typing import Any
@@ -13,10 +14,11 @@ import pytest
 from interop.harness.wire import frame, json_header
 from rocketns.doctor.asking import bodies
 from rocketns.doctor.asking import brokers as asking
-from rocketns.doctor.asking.requests import BROKER_WITHIN_S, BROKERS_MAX
-from rocketns.doctor.facts import Clock, Outcome
-from rocketns.doctor.finding import Finding, State, Weight
+from rocketns.doctor.asking.brokers import BROKER_WITHIN_S, BROKERS_MAX
+from rocketns.doctor.facts import BrokerClock, Reaction
+from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.report import Report
+from rocketns.errors import BodyDecodeError
 from rocketns.protocol.command import RemotingCommand, decode
 from tests.client.peers import Serve
 from tests.doctor.counting import (
@@ -47,15 +49,15 @@ def broker(name: str = "broker-a", **more: Any) -> FakeBroker:
     return FakeBroker(name=name, **(fields | more))
 
 
-def found(*brokers: FakeBroker, group: str = "readers", topics: tuple[str, ...] = ("Orders",)) -> list[Finding]:
+def found(*brokers: FakeBroker, group: str = "readers", topics: tuple[str, ...] = ("Orders",)) -> list[Diagnosis]:
     """What is wrong with the group."""
 
-    async def scene() -> list[Finding]:
+    async def scene() -> list[Diagnosis]:
         name_server = FakeNameServer()
         async with listening(name_server, *brokers):
             name_server.shows(*brokers)
             report = await examine(name_server, topics=topics, groups=(group,))
-            return [one for one in report.of(State.ILL) if one.check == "group"]
+            return [one for one in report.of(Health.ILL) if one.check == "group"]
 
     return asyncio.run(scene())
 
@@ -105,12 +107,12 @@ def test_brokers_that_refuse_to_say_leave_the_group_unknown() -> None:
         def reply(self, request: Any) -> Reply:
             return (NO_PERMISSION, b"") if request.code in (201, 203, 208, 352) else super().reply(request)
 
-    async def scene() -> list[Finding]:
+    async def scene() -> list[Diagnosis]:
         one, name_server = Closed(topics={"Orders": topic("Orders")}), FakeNameServer()
         async with listening(name_server, one):
             name_server.shows(one)
             report = await examine(name_server, topics=("Orders",), groups=("readers",))
-            return [finding for finding in report.of(State.UNKNOWN) if finding.check == "group"]
+            return [finding for finding in report.of(Health.UNKNOWN) if finding.check == "group"]
 
     (finding,) = asyncio.run(scene())
     assert "code 16" in finding.evidence[0]
@@ -151,10 +153,10 @@ def test_whole_run_stays_within_its_stated_numbers() -> None:
         assert asked.connects == name_server.connects == 1
         (of_name_servers, of_brokers) = report.facts.requests
         for requests, one in ((of_name_servers, name_server), (of_brokers, asked)):
-            assert sum(requests.sent[one.addr].values()) == sum(one.received.values()) + 1  # the connection
+            assert sum(requests["sent"][one.addr].values()) == sum(one.received.values()) + 1  # the connection
         for requests in report.facts.requests:
-            for sent in requests.sent.values():
-                assert all(count <= requests.most[kind] for kind, count in sent.items())
+            for sent in requests["sent"].values():
+                assert all(count <= requests["mostToEach"][kind] for kind, count in sent.items())
 
     asyncio.run(scene())
 
@@ -230,9 +232,25 @@ NO_TIME = "[ 0 days, 0 hours, 0 minutes, 0 seconds ]"
      ("[ 1'024 days, 0 hours, 0 minutes, 0 seconds ]", 88_473_600)],
 )  # fmt: skip
 def test_clock_is_known_to_a_second_and_what_the_answer_took(runtime: str, ran_s: int) -> None:
-    numbers = {"bootTimestamp": "1000000", "runtime": runtime}
+    body = json.dumps({"table": {"bootTimestamp": "1000000", "runtime": runtime}}).encode()
     now_s = 1000 + ran_s
-    assert bodies.clock(numbers, now_s - 0.25, now_s + 0.5) == Clock(-500, 1250)
+    assert bodies.clock(body, now_s - 0.25, now_s + 0.5) == BrokerClock(-500, 1250)
+
+
+def test_table_of_topics_that_cannot_be_read_ends_nothing() -> None:
+    class Broken(FakeBroker):
+        def reply(self, request: RemotingCommand) -> Reply:
+            table = b'{"topicConfigTable":{"Orders":{"perm":}}}'
+            return (0, table) if request.code == 21 else super().reply(request)
+
+    async def scene() -> Report:
+        name_server, hostile = FakeNameServer(), Broken(version=V4_9_7)
+        async with listening(name_server, hostile):
+            name_server.shows(hostile)
+            return await examine(name_server, topics=("Orders",))
+
+    (one,) = asyncio.run(scene()).facts.brokers
+    assert (one.version, one.topics) == (V4_9_7, {})
 
 
 def test_entry_of_a_table_is_found_without_decoding_the_others() -> None:
@@ -247,9 +265,10 @@ def test_entry_of_a_table_is_found_without_decoding_the_others() -> None:
     assert bodies.entry(table, "Nobody") is None
 
 
-def test_entry_without_an_end_is_none() -> None:
-    assert bodies.entry(b'{"a":{' + b"[" * 1000, "a") is None
-    assert bodies.entry(b'{"a":{"b":"' + b"x" * 1_000_000 + b'"}}', "a") is None
+@pytest.mark.parametrize("rest", [b"[" * 100_000, b'"b":' + b"[" * 100_000, b'"b":"' + b"x" * 1_000_000 + b'"}}'])
+def test_entry_without_an_end_cannot_be_decoded(rest: bytes) -> None:
+    with pytest.raises(BodyDecodeError):
+        bodies.entry(b'{"a":{' + rest, "a")
 
 
 FRAME_BYTES = 16_777_216
@@ -322,11 +341,11 @@ async def asked_about(serve: Serve, topics: tuple[str, ...] = ("Orders",)) -> Re
 
 @pytest.mark.parametrize(
     ("serve", "outcome"),
-    [(hang, Outcome.SILENT), (close, Outcome.CLOSED), (speak_http, Outcome.OTHER_PROTOCOL),
-     (send_garbage, Outcome.OTHER_PROTOCOL), (flood, Outcome.OTHER_PROTOCOL), (send_huge, Outcome.OTHER_PROTOCOL)],
+    [(hang, Reaction.SILENT), (close, Reaction.CLOSED), (speak_http, Reaction.OTHER_PROTOCOL),
+     (send_garbage, Reaction.OTHER_PROTOCOL), (flood, Reaction.OTHER_PROTOCOL), (send_huge, Reaction.OTHER_PROTOCOL)],
     ids=["hangs", "closes", "HTTP", "garbage", "floods", "huge frame"],
 )  # fmt: skip
-def test_hostile_broker_costs_little_and_is_told_apart(serve: Serve, outcome: Outcome) -> None:
+def test_hostile_broker_costs_little_and_is_told_apart(serve: Serve, outcome: Reaction) -> None:
     (found,) = asyncio.run(asked_about(serve)).facts.addresses.values()
     assert found.outcome is outcome
 

@@ -10,8 +10,17 @@ from rocketns.doctor.checks import address as check
 from rocketns.doctor.checks.address import Fault
 from rocketns.doctor.checks.brokers import clocks, version
 from rocketns.doctor.checks.registering import elsewhere, registration_size, unregistered_topic
-from rocketns.doctor.facts import AddressFacts, BrokerFacts, Clock, Facts, NameServerFacts, Options, Outcome, Place
-from rocketns.doctor.finding import Finding, Weight
+from rocketns.doctor.facts import (
+    AddressFacts,
+    BrokerClock,
+    BrokerFacts,
+    DoctorOptions,
+    FleetFacts,
+    IpScope,
+    NameServerFacts,
+    Reaction,
+)
+from rocketns.doctor.finding import Diagnosis, Weight
 from rocketns.fleet.group_view import GroupView
 from rocketns.protocol.body.route import TopicRouteData, queue_data
 
@@ -32,11 +41,11 @@ def route(*names: str) -> TopicRouteData:
 def name_server(addr: str = NAME_SERVER, **more: Any) -> NameServerFacts:
     """One that can be read."""
     settings: dict[str, Any] = {"groups": {"broker-a": group(BROKER)}, "ips": (addr.rpartition(":")[0],)} | more
-    return NameServerFacts(addr, Outcome.ANSWERED, **settings)
+    return NameServerFacts(addr, Reaction.ANSWERED, **settings)
 
 
 def address(
-    addr: str = BROKER, outcome: Outcome = Outcome.ANSWERED, place: Place = Place.PRIVATE, **more: Any
+    addr: str = BROKER, outcome: Reaction = Reaction.ANSWERED, place: IpScope = IpScope.PRIVATE, **more: Any
 ) -> AddressFacts:
     return AddressFacts(addr, (addr.rpartition(":")[0],), place, outcome, **more)
 
@@ -50,41 +59,41 @@ def broker(name: str = "broker-a", addr: str = BROKER, broker_id: int = 0, **mor
 def facts(
     *brokers: BrokerFacts, servers: tuple[NameServerFacts, ...] = (), addresses: tuple[AddressFacts, ...] = (),
     **options: Any,
-) -> Facts:  # fmt: skip
+) -> FleetFacts:  # fmt: skip
     """``options`` are those of the doctor."""
     servers = servers or (name_server(),)
-    asked = Options(tuple(one.addr for one in servers), **options)
+    asked = DoctorOptions(tuple(one.addr for one in servers), **options)
     tried = addresses or tuple(address(one.addr) for one in brokers)
-    return Facts(asked, servers, {one.addr: one for one in tried}, brokers)
+    return FleetFacts(asked, servers, {one.addr: one for one in tried}, brokers)
 
 
-CASES: list[tuple[Outcome, Place, dict[str, Any], Fault | None]] = [
-    (Outcome.ANSWERED, Place.PRIVATE, {}, None),
-    (Outcome.ANSWERED, Place.LOOPBACK, {}, check.LOOPBACK),
-    (Outcome.ANSWERED, Place.LOOPBACK, {"from_client": True}, None),
-    (Outcome.REFUSED, Place.LOOPBACK, {}, check.LOOPBACK),
-    (Outcome.REFUSED, Place.PRIVATE, {}, check.REFUSED),
-    (Outcome.REFUSED, Place.CONTAINER, {}, check.CONTAINER),
-    (Outcome.TIMED_OUT, Place.LINK_LOCAL, {}, check.LINK_LOCAL),
-    (Outcome.TIMED_OUT, Place.PRIVATE, {}, check.UNSURE),
-    (Outcome.TIMED_OUT, Place.PRIVATE, {"from_client": True}, check.TIMED_OUT),
-    (Outcome.UNREACHABLE, Place.PUBLIC, {"from_client": True}, check.UNREACHABLE),
-    (Outcome.NO_HOST, Place.PRIVATE, {}, check.NO_HOST),
-    (Outcome.UNRESOLVED, Place.UNKNOWN, {}, check.UNRESOLVED),
-    (Outcome.SILENT, Place.PRIVATE, {}, check.SILENT),
-    (Outcome.CLOSED, Place.PRIVATE, {}, check.CLOSED),
-    (Outcome.OTHER_PROTOCOL, Place.PRIVATE, {}, check.ANOTHER_PROTOCOL),
-    (Outcome.SPEAKS_TLS, Place.PRIVATE, {}, None),
+CASES: list[tuple[Reaction, IpScope, dict[str, Any], Fault | None]] = [
+    (Reaction.ANSWERED, IpScope.PRIVATE, {}, None),
+    (Reaction.ANSWERED, IpScope.LOOPBACK, {}, check.LOOPBACK),
+    (Reaction.ANSWERED, IpScope.LOOPBACK, {"from_client": True}, None),
+    (Reaction.REFUSED, IpScope.LOOPBACK, {}, check.LOOPBACK),
+    (Reaction.REFUSED, IpScope.PRIVATE, {}, check.BY_OUTCOME[Reaction.REFUSED]),
+    (Reaction.REFUSED, IpScope.CONTAINER, {}, check.CONTAINER),
+    (Reaction.TIMED_OUT, IpScope.LINK_LOCAL, {}, check.LINK_LOCAL),
+    (Reaction.TIMED_OUT, IpScope.PRIVATE, {}, check.UNSURE),
+    (Reaction.TIMED_OUT, IpScope.PRIVATE, {"from_client": True}, check.BY_OUTCOME[Reaction.TIMED_OUT]),
+    (Reaction.UNREACHABLE, IpScope.PUBLIC, {"from_client": True}, check.BY_OUTCOME[Reaction.UNREACHABLE]),
+    (Reaction.NO_HOST, IpScope.PRIVATE, {}, check.BY_OUTCOME[Reaction.NO_HOST]),
+    (Reaction.UNRESOLVED, IpScope.UNKNOWN, {}, check.BY_OUTCOME[Reaction.UNRESOLVED]),
+    (Reaction.SILENT, IpScope.PRIVATE, {}, check.BY_OUTCOME[Reaction.SILENT]),
+    (Reaction.CLOSED, IpScope.PRIVATE, {}, check.BY_OUTCOME[Reaction.CLOSED]),
+    (Reaction.OTHER_PROTOCOL, IpScope.PRIVATE, {}, check.BY_OUTCOME[Reaction.OTHER_PROTOCOL]),
+    (Reaction.SPEAKS_TLS, IpScope.PRIVATE, {}, None),
 ]
 
 
-def found(outcome: Outcome, place: Place, options: dict[str, Any]) -> list[Finding]:
+def found(outcome: Reaction, place: IpScope, options: dict[str, Any]) -> list[Diagnosis]:
     return list(check.address(facts(addresses=(address(BROKER, outcome, place),), **options)))
 
 
 @pytest.mark.parametrize(("outcome", "place", "options", "fault"), CASES)
 def test_fault_by_what_happens_where(
-    outcome: Outcome, place: Place, options: dict[str, Any], fault: Fault | None
+    outcome: Reaction, place: IpScope, options: dict[str, Any], fault: Fault | None
 ) -> None:
     findings = found(outcome, place, options)
     assert [(one.state, one.sentence) for one in findings] == (
@@ -94,13 +103,13 @@ def test_fault_by_what_happens_where(
 
 
 def test_loopback_is_well_where_all_is_on_one_machine() -> None:
-    here = address(BROKER, place=Place.LOOPBACK, is_here=True)
+    here = address(BROKER, place=IpScope.LOOPBACK, is_here=True)
     assert not list(check.address(facts(servers=(name_server(is_here=True),), addresses=(here,))))
 
 
 def test_loopback_is_a_fault_where_one_broker_is_elsewhere() -> None:
     server = name_server(is_here=True, groups={"broker-a": group(BROKER), "broker-b": group("10.0.0.2:10911")})
-    tried = (address(BROKER, place=Place.LOOPBACK, is_here=True), address("10.0.0.2:10911"))
+    tried = (address(BROKER, place=IpScope.LOOPBACK, is_here=True), address("10.0.0.2:10911"))
     (finding,) = check.address(facts(servers=(server,), addresses=tried))
     assert finding.sentence == check.LOOPBACK.sentence % {"brokers": f"broker-a ({BROKER})"}
 
@@ -115,14 +124,14 @@ def test_fault_of_all_brokers_of_the_topic_explains_most() -> None:
     server = name_server(
         groups={"broker-a": group(BROKER), "broker-b": group("10.0.0.2:10911")}, routes={"Orders": route("broker-a")}
     )
-    tried = (address(BROKER, Outcome.REFUSED, Place.LOOPBACK), address("10.0.0.2:10911"))
+    tried = (address(BROKER, Reaction.REFUSED, IpScope.LOOPBACK), address("10.0.0.2:10911"))
     (finding,) = check.address(facts(servers=(server,), addresses=tried, topics=("Orders",)))
     assert finding.weight is Weight.PRECISELY
 
 
 def test_fault_of_a_slave_explains_little() -> None:
     server = name_server(groups={"broker-a": group(BROKER, "10.0.0.2:10911")})
-    tried = (address(BROKER), address("10.0.0.2:10911", Outcome.REFUSED))
+    tried = (address(BROKER), address("10.0.0.2:10911", Reaction.REFUSED))
     (finding,) = check.address(facts(servers=(server,), addresses=tried))
     assert finding.weight is Weight.PARTLY
 
@@ -154,7 +163,7 @@ def test_size_of_a_registration(size: int | None, settings: dict[str, str], weig
 
 
 def at(name: str, from_s: float, to_s: float) -> BrokerFacts:
-    return broker(name, f"{name}:10911", clock=Clock(round(from_s * 1000), round(to_s * 1000)))
+    return broker(name, f"{name}:10911", clock=BrokerClock(round(from_s * 1000), round(to_s * 1000)))
 
 
 @pytest.mark.parametrize(
@@ -205,8 +214,8 @@ def test_no_topic_of_a_slave_is_missed_in_the_route() -> None:
     assert not list(unregistered_topic(asked))
 
 
-@pytest.mark.parametrize(("outcome", "lines"), [(Outcome.REFUSED, 3), (Outcome.OTHER_PROTOCOL, 2)])
-def test_views_are_mended_in_their_file_and_not_at_the_broker(outcome: Outcome, lines: int) -> None:
+@pytest.mark.parametrize(("outcome", "lines"), [(Reaction.REFUSED, 3), (Reaction.OTHER_PROTOCOL, 2)])
+def test_views_are_mended_in_their_file_and_not_at_the_broker(outcome: Reaction, lines: int) -> None:
     viewing = name_server(configuration={"rocketns.viewsFile": "/etc/my views.toml"})
     (found,) = check.address(facts(servers=(viewing,), addresses=(address(outcome=outcome),)))
     assert len(found.commands) == lines

@@ -14,10 +14,10 @@ from interop.harness import codes
 from interop.harness.ports import free_port
 from rocketns.doctor.asking import gathering
 from rocketns.doctor.asking.connecting import outcome_of
-from rocketns.doctor.asking.requests import LOOK_EVERY_S
+from rocketns.doctor.asking.gathering import LOOK_EVERY_S
 from rocketns.doctor.checks.showing import setting
-from rocketns.doctor.facts import BrokerFacts, Kind, NameServerFacts, Outcome
-from rocketns.doctor.finding import State
+from rocketns.doctor.facts import BrokerFacts, NameServerFacts, Reaction, ServerKind
+from rocketns.doctor.finding import Health
 from rocketns.logtext import escape
 from tests.client.peers import CLOSED as REFUSING
 from tests.client.peers import Serve
@@ -28,7 +28,7 @@ OTHER = "10.0.0.9:10911"
 
 def test_a_well_fleet_is_well() -> None:
     report = examined(well(), well())
-    assert (ill(report), report.of(State.UNKNOWN), report.exit_status) == ([], [], 0)
+    assert (ill(report), report.of(Health.UNKNOWN), report.exit_status) == ([], [], 0)
     assert found(report, "name-server-kind").sentence == "name servers: 2 Java 5.5.0"
 
 
@@ -117,18 +117,18 @@ def test_a_name_server_that_refuses_to_show_its_brokers_is_named(code: int) -> N
     one = well()
     one.wrong[BROKERS] = code
     report = examined(one)
-    assert (report.exit_status, found(report, "name-server-reachable").state) == (2, State.UNKNOWN)
+    assert (report.exit_status, found(report, "name-server-reachable").state) == (2, Health.UNKNOWN)
     assert f"code {code}" in "".join(found(report, "name-server-reachable").evidence)
 
 
 def test_one_of_two_whose_route_cannot_be_read_is_named() -> None:
     report = examined(well(), garbled(codes.GET_ROUTEINFO_BY_TOPIC), topics=("Orders",))
-    assert (report.exit_status, found(report, "name-server-reachable").state) == (2, State.UNKNOWN)
+    assert (report.exit_status, found(report, "name-server-reachable").state) == (2, Health.UNKNOWN)
 
 
 def test_a_list_of_topics_that_cannot_be_read_is_a_note() -> None:
     report = examined(garbled(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER), topics=("Orders",))
-    assert (report.exit_status, found(report, "name-server-reachable").state) == (0, State.UNKNOWN)
+    assert (report.exit_status, found(report, "name-server-reachable").state) == (0, Health.UNKNOWN)
 
 
 def only(*serves: Serve, addrs: tuple[str, ...] = (), **options: Any) -> NameServerFacts:
@@ -137,21 +137,21 @@ def only(*serves: Serve, addrs: tuple[str, ...] = (), **options: Any) -> NameSer
 
 
 def test_a_host_with_two_addresses_that_both_refuse_refuses() -> None:
-    assert only(addrs=(f"localhost:{free_port()}",)).outcome is Outcome.REFUSED
+    assert only(addrs=(f"localhost:{free_port()}",)).outcome is Reaction.REFUSED
 
 
 @pytest.mark.parametrize(
     ("cause", "outcome"),
     [
-        (OSError(errno.EHOSTUNREACH, "No route to host"), Outcome.NO_HOST),
-        (OSError(errno.ENETUNREACH, "Network is unreachable"), Outcome.UNREACHABLE),
-        (TimeoutError(errno.ETIMEDOUT, "Connection timed out"), Outcome.TIMED_OUT),
-        (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), Outcome.REFUSED),
-        (ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"), Outcome.CLOSED),
+        (OSError(errno.EHOSTUNREACH, "No route to host"), Reaction.NO_HOST),
+        (OSError(errno.ENETUNREACH, "IpScope is unreachable"), Reaction.UNREACHABLE),
+        (TimeoutError(errno.ETIMEDOUT, "Connection timed out"), Reaction.TIMED_OUT),
+        (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), Reaction.REFUSED),
+        (ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"), Reaction.CLOSED),
     ],
     ids=str,
 )
-def test_what_the_system_says_of_a_connection_is_told_apart(cause: OSError, outcome: Outcome) -> None:
+def test_what_the_system_says_of_a_connection_is_told_apart(cause: OSError, outcome: Reaction) -> None:
     assert outcome_of(cause) is outcome
 
 
@@ -159,7 +159,7 @@ def test_a_broker_is_no_name_server() -> None:
     """A broker answers request 106 with code 3, and is asked nothing else."""
     broker = StandIn(wrong={codes.GET_BROKER_CLUSTER_INFO: 3})
     facts = only(broker.serve)
-    assert (facts.outcome, facts.kind, broker.asked) == (Outcome.ANSWERED, Kind.OTHER, [106])
+    assert (facts.outcome, facts.kind, broker.asked) == (Reaction.ANSWERED, ServerKind.OTHER, [106])
 
 
 def test_looks_that_always_differ_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,11 +22,10 @@ from interop.harness.servers import NameServer, RocketnsServer
 from rocketns.__main__ import main
 from rocketns.doctor.arguments import WrongListError, addresses, build, options_of
 from rocketns.doctor.asking.connecting import UnreachedError, place_of, resolve
-from rocketns.doctor.checks.catalogue import CHECKS
-from rocketns.doctor.facts import Facts, NameServerFacts, Options, Outcome, Place
-from rocketns.doctor.finding import Finding, State, Weight
+from rocketns.doctor.facts import DoctorOptions, FleetFacts, IpScope, NameServerFacts, Reaction
+from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.output import Palette, report_json, report_text
-from rocketns.doctor.report import FINDINGS_MAX, LINES_MAX, Report, ranked, run
+from rocketns.doctor.report import CHECKS, FINDINGS_MAX, LINES_MAX, Report, ranked, run
 from rocketns.fleet.group_view import GroupView
 from rocketns.logtext import LINE_CHARACTERS_MAX
 from rocketns.protocol.body.route import TopicRouteData, queue_data
@@ -42,12 +41,12 @@ def test_each_check_has_an_example() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_fault_of_an_example_is_named_first(name: str) -> None:
     """Or, where it is no reason for what clients meet, at least."""
-    found = [one.check for one in run(EXAMPLES[name]).of(State.ILL)]
+    found = [one.check for one in run(EXAMPLES[name]).of(Health.ILL)]
     assert found[0] == name
 
 
 def test_a_fleet_without_a_fault_is_well() -> None:
-    assert run(fleet(topic=TOPIC)).of(State.ILL) == []
+    assert run(fleet(topic=TOPIC)).of(Health.ILL) == []
 
 
 @pytest.mark.parametrize("language", PAGES)
@@ -59,25 +58,25 @@ def test_the_page_has_what_the_code_says(language: str) -> None:
 FIRST, LAST = CHECKS[0].name, CHECKS[-1].name
 
 
-def in_order(*findings: Finding) -> list[str]:
+def in_order(*findings: Diagnosis) -> list[str]:
     return [one.sentence for one in ranked(findings)]
 
 
 def test_what_is_wrong_comes_before_what_cannot_be_told_before_what_is_well() -> None:
-    well, unknown, ill = (Finding(FIRST, state, state.name) for state in (State.WELL, State.UNKNOWN, State.ILL))
+    well, unknown, ill = (Diagnosis(FIRST, state, state.name) for state in (Health.WELL, Health.UNKNOWN, Health.ILL))
     assert in_order(well, unknown, ill) == ["ILL", "UNKNOWN", "WELL"]
 
 
 def test_what_explains_more_comes_first_whatever_its_place_in_the_table() -> None:
-    part = Finding(FIRST, State.ILL, "part", weight=Weight.PARTLY)
-    whole = Finding(LAST, State.ILL, "whole", weight=Weight.EXPLAINS)
+    part = Diagnosis(FIRST, Health.ILL, "part", weight=Weight.PARTLY)
+    whole = Diagnosis(LAST, Health.ILL, "whole", weight=Weight.EXPLAINS)
     assert in_order(part, whole) == ["whole", "part"]
 
 
 def test_a_cause_comes_before_what_follows_from_it_though_it_weighs_less() -> None:
-    cause = Finding(FIRST, State.ILL, "cause", weight=Weight.PARTLY)
-    other = Finding("other", State.ILL, "other", weight=Weight.PRECISELY)
-    effect = Finding(LAST, State.ILL, "effect", weight=Weight.EXPLAINS, follows=frozenset({FIRST}))
+    cause = Diagnosis(FIRST, Health.ILL, "cause", weight=Weight.PARTLY)
+    other = Diagnosis("other", Health.ILL, "other", weight=Weight.PRECISELY)
+    effect = Diagnosis(LAST, Health.ILL, "effect", weight=Weight.EXPLAINS, follows=frozenset({FIRST}))
     assert in_order(effect, cause, other) == ["other", "cause", "effect"]
 
 
@@ -96,8 +95,8 @@ def route(names: list[str], perm: int) -> TopicRouteData:
 def report_of(groups: dict[str, GroupView], perm: int = 6, asked: str = "") -> Report:
     topics = ("Orders",) if asked else ()
     routes = {"Orders": route([asked or "b0"], 6), "SELF_TEST_TOPIC": route(list(groups), perm)}
-    server = NameServerFacts(ADDR, Outcome.ANSWERED, groups=groups, topics=frozenset(), routes=routes)
-    return run(Facts(Options((ADDR,), topics), (server,)))
+    server = NameServerFacts(ADDR, Reaction.ANSWERED, groups=groups, topics=frozenset(), routes=routes)
+    return run(FleetFacts(DoctorOptions((ADDR,), topics), (server,)))
 
 
 def test_a_fault_of_each_of_many_brokers_is_told_in_few_lines() -> None:
@@ -145,7 +144,7 @@ def test_a_check_that_cannot_tell_has_status_2() -> None:
     assert "topic-read-only" in shown["skipped"]
 
 
-def options(*words: str, **environment: str) -> Options:
+def options(*words: str, **environment: str) -> DoctorOptions:
     return options_of(build().parse_args(words), environment, tls=False)
 
 
@@ -184,25 +183,22 @@ def test_a_name_that_no_request_can_carry_is_refused(option: str) -> None:
         options("a", option, "orders\udcff")
 
 
-@pytest.mark.parametrize(
-    ("ip", "place"),
-    [("127.0.0.1", Place.LOOPBACK), ("127.1.2.3", Place.LOOPBACK), ("::1", Place.LOOPBACK), ("0.0.0.0", Place.LOOPBACK),
-     ("172.17.0.2", Place.CONTAINER), ("172.20.0.2", Place.CONTAINER), ("10.244.1.7", Place.CONTAINER),
-     ("10.42.0.7", Place.CONTAINER), ("172.16.0.1", Place.PRIVATE), ("172.31.0.1", Place.PRIVATE),
-     ("10.0.0.1", Place.PRIVATE), ("192.168.1.1", Place.PRIVATE), ("100.64.0.1", Place.PRIVATE),
-     ("fd00::1", Place.PRIVATE), ("169.254.1.1", Place.LINK_LOCAL), ("fe80::1%eth0", Place.LINK_LOCAL),
-     ("::ffff:127.0.0.1", Place.LOOPBACK), ("8.8.8.8", Place.PUBLIC), ("2a00::1", Place.PUBLIC),
-     ("broker-a", Place.UNKNOWN)],
-)  # fmt: skip
-def test_place_of_an_address(ip: str, place: Place) -> None:
-    assert place_of(ip) is place
+@pytest.mark.parametrize(("place", "ips"), [
+    (IpScope.LOOPBACK, "127.0.0.1 127.1.2.3 ::1 0.0.0.0 ::ffff:127.0.0.1"),
+    (IpScope.CONTAINER, "172.17.0.2 172.20.0.2 10.244.1.7 10.42.0.7"),
+    (IpScope.PRIVATE, "172.16.0.1 172.31.0.1 10.0.0.1 192.168.1.1 100.64.0.1 fd00::1"),
+    (IpScope.LINK_LOCAL, "169.254.1.1 fe80::1%eth0"), (IpScope.PUBLIC, "8.8.8.8 2a00::1"),
+    (IpScope.UNKNOWN, "broker-a"),
+])  # fmt: skip
+def test_place_of_an_address(place: IpScope, ips: str) -> None:
+    assert {place_of(ip) for ip in ips.split()} == {place}
 
 
 @pytest.mark.parametrize("addr", ["nobody.invalid:10911", "a..b:1", "no-port", "\udcff:1", ":1", "x" * 300 + ":1"])
 def test_host_that_has_no_address_is_unresolved(addr: str) -> None:
     with pytest.raises(UnreachedError) as error:
         asyncio.run(resolve(addr, 20.0))
-    assert error.value.outcome is Outcome.UNRESOLVED
+    assert error.value.outcome is Reaction.UNRESOLVED
 
 
 WITHIN_S = 60.0

@@ -12,8 +12,8 @@ import pytest
 from rocketns.client import resolving
 from rocketns.doctor.arguments import build, options_of
 from rocketns.doctor.checks.registering import elsewhere
-from rocketns.doctor.facts import AddressFacts, BrokerFacts, Facts, Outcome, Place
-from rocketns.doctor.finding import Finding, State
+from rocketns.doctor.facts import AddressFacts, BrokerFacts, FleetFacts, IpScope, Reaction
+from rocketns.doctor.finding import Diagnosis, Health
 from rocketns.doctor.report import Report, run
 from rocketns.protocol.body.route import QueueData
 from tests.client.peers import Serve
@@ -30,7 +30,7 @@ WIPED = {
 }
 
 
-def said(facts: Facts, check: str) -> Finding:
+def said(facts: FleetFacts, check: str) -> Diagnosis:
     """The first finding of a check."""
     return found(run(facts), check)
 
@@ -65,7 +65,7 @@ def dns(names: str, *ips: str, **settings: str) -> BrokerFacts:
 def test_a_broker_that_asks_the_dns_registers_at_each_address_of_the_name() -> None:
     servers = (name_server(NS_1, ips=("10.0.0.1",)), name_server(NS_2, groups={}, ips=("10.0.0.2",)))
     (finding,) = elsewhere(fleet(*servers, brokers=(dns("ns.example:9876", "10.0.0.1"),)))
-    assert (finding.state, "the DNS name ns.example:9876" in finding.sentence) == (State.ILL, True)
+    assert (finding.state, "the DNS name ns.example:9876" in finding.sentence) == (Health.ILL, True)
     assert "10.0.0.2" in finding.commands[0]
     changes = [line for line in finding.commands if line.startswith("mqadmin")]
     assert [line.rpartition(" -k ")[2] for line in changes] == [
@@ -109,18 +109,18 @@ LISTS = [f"{NS_1},{NS_2}", f"{NS_1}; {NS_2}", f"{NS_1} {NS_2}", f"{NS_1};{NS_2},
 def test_a_list_that_rocketmq_does_not_split_is_named_and_printed_as_it_has_to_be(text: str) -> None:
     own = fleet(name_server(NS_1), name_server(NS_2), brokers=(configured(namesrvAddr=text),))
     finding = said(own, "name-server-list")
-    assert (finding.state, "splits at ; alone" in finding.sentence) == (State.ILL, True)
+    assert (finding.state, "splits at ; alone" in finding.sentence) == (Health.ILL, True)
     assert finding.commands[0].endswith(f"-k namesrvAddr -v '{NS_1};{NS_2}'")
     for environment, words in (({"NAMESRV_ADDR": text}, []), ({}, [text])):
         options = options_of(build().parse_args(words), environment, tls=False)
-        given = Facts(options, (name_server(NS_1), name_server(NS_2)))
+        given = FleetFacts(options, (name_server(NS_1), name_server(NS_2)))
         assert f"NAMESRV_ADDR='{NS_1};{NS_2}'" in said(given, "name-server-list").commands
     assert "name-server-list" not in ill(run(fleet(brokers=(configured(namesrvAddr=f"{NS_1};{NS_2};"),))))
 
 
-@pytest.mark.parametrize("place", [Place.LOOPBACK, Place.LINK_LOCAL, Place.CONTAINER])
-def test_a_broker_that_hangs_hangs_whatever_its_address_is(place: Place) -> None:
-    facts = fleet(name_server(NS_1), addresses={A: reached(A, Outcome.SILENT, place)})
+@pytest.mark.parametrize("place", [IpScope.LOOPBACK, IpScope.LINK_LOCAL, IpScope.CONTAINER])
+def test_a_broker_that_hangs_hangs_whatever_its_address_is(place: IpScope) -> None:
+    facts = fleet(name_server(NS_1), addresses={A: reached(A, Reaction.SILENT, place)})
     assert "does not answer requests" in said(facts, "broker-address").sentence
 
 
@@ -147,12 +147,12 @@ def test_a_list_that_was_just_repaired_is_waited_for() -> None:
     report = run(fleet(*servers, brokers=(repaired,)))
     assert not ill(report)
     assert "every 60 s" in found(report, "broker-registers-elsewhere").sentence
-    assert [one.state for one in report.findings if one.check == "name-servers-agree"] == [State.UNKNOWN]
+    assert [one.state for one in report.findings if one.check == "name-servers-agree"] == [Health.UNKNOWN]
 
 
 def test_a_name_server_that_a_broker_left_is_named_while_it_still_shows_the_broker() -> None:
     finding = said(fleet(brokers=(configured(namesrvAddr=NS_1),)), "broker-registers-elsewhere")
-    assert (finding.state, "disappears" in finding.sentence, NS_2 in finding.sentence) == (State.ILL, True, True)
+    assert (finding.state, "disappears" in finding.sentence, NS_2 in finding.sentence) == (Health.ILL, True, True)
     assert f"'{NS_1};{NS_2}'" in finding.commands[0]
 
 
@@ -169,14 +169,14 @@ def test_a_broker_that_started_without_a_list_reads_one_at_its_start_only() -> N
 
 def test_a_name_server_at_the_address_of_a_broker_is_no_broker() -> None:
     facts = fleet(
-        name_server(NS_1), addresses={A: reached(A, Outcome.ANSWERED, Place.PRIVATE)},
+        name_server(NS_1), addresses={A: reached(A, Reaction.ANSWERED, IpScope.PRIVATE)},
         brokers=(broker("broker-a", A, codes={28: 3, 26: 3}),),
     )  # fmt: skip
     assert "no broker" in said(facts, "broker-address").sentence
 
 
 def test_a_broker_that_died_is_to_be_started_not_configured() -> None:
-    facts = fleet(name_server(NS_1), addresses={A: reached(A, Outcome.REFUSED, Place.PRIVATE)})
+    facts = fleet(name_server(NS_1), addresses={A: reached(A, Reaction.REFUSED, IpScope.PRIVATE)})
     commands = said(facts, "broker-address").commands
     assert "start it" in commands[0]
     assert not [line for line in commands if not line.startswith("#")]
@@ -216,22 +216,22 @@ async def speak_grpc(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
 
 def test_a_grpc_port_is_another_protocol() -> None:
     assert "something else than a broker" in found(scene(FakeBroker(), serve=speak_grpc), "broker-address").sentence
-    assert found(run(gathered(speak_grpc)), "name-server-kind").state is State.ILL
+    assert found(run(gathered(speak_grpc)), "name-server-kind").state is Health.ILL
 
 
 def test_an_address_with_an_interface_that_is_not_there_is_no_dns_name() -> None:
     addr = "[2001:db8::1%eth9]:9876"
-    assert gathered(addrs=(addr,)).name_servers[0].outcome is Outcome.UNREACHABLE
+    assert gathered(addrs=(addr,)).name_servers[0].outcome is Reaction.UNREACHABLE
     report = scene(topics=(), brokers=("[2001:db8::1%eth9]:10911",))
-    assert [one.outcome for one in report.facts.addresses.values()] == [Outcome.UNREACHABLE]
+    assert [one.outcome for one in report.facts.addresses.values()] == [Reaction.UNREACHABLE]
 
 
-def silent(addr: str, **more: Any) -> Facts:
+def silent(addr: str, **more: Any) -> FleetFacts:
     """A fleet whose only name server says of nothing but its brokers what it has."""
     return fleet(name_server(addr, {}, routes={}, codes={105: 1, 219: 16}, **more))
 
 
-UNCHECKED: dict[str, Callable[[], Facts]] = {
+UNCHECKED: dict[str, Callable[[], FleetFacts]] = {
     "permission-wiped": lambda: silent(NS_1),
     "order-configuration": lambda: silent(NS_1),
     "name-servers-agree": lambda: fleet(name_server(NS_1)),

@@ -6,7 +6,7 @@ import pytest
 
 from interop.harness import codes
 from rocketns.doctor.facts import BrokerFacts
-from rocketns.doctor.finding import State, Weight
+from rocketns.doctor.finding import Health, Weight
 from rocketns.doctor.report import run
 from tests.doctor.page import NS_1, fleet, name_server
 from tests.doctor.standin import CREATION, ONE, SYSTEM, TWO, StandIn, examined, found, ill, well
@@ -107,7 +107,7 @@ def test_what_is_asked_is_not_called_well_without_an_answer() -> None:
     one = StandIn({"broker-a": {0: ONE}, "broker-b": {0: TWO}}, {**SYSTEM, **CREATION})
     one.wrong = {codes.GET_ROUTEINFO_BY_TOPIC: 1}
     report = examined(one, topics=("Orders",))
-    assert (ill(report), found(report, "topic-missing").state) == (["name-server-reachable"], State.UNKNOWN)
+    assert (ill(report), found(report, "topic-missing").state) == (["name-server-reachable"], Health.UNKNOWN)
     assert {"topic-read-only", "few-queues"} <= set(report.skipped)
 
 

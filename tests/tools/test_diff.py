@@ -187,7 +187,8 @@ def test_a_terminal_is_refreshed_in_place() -> None:
     near, far = pty.openpty()
     fcntl.ioctl(far, termios.TIOCSWINSZ, struct.pack("HHHH", 5, 40, 0, 0))
     command = [sys.executable, "-m", "rocketns", "top", NOBODY, "--rounds", "2", "--interval", "0"]
-    ended = subprocess.run(command, stdout=far, stderr=far, env=os.environ | {"TERM": "xterm-256color"}, check=False)
+    environment = {name: text for name, text in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    ended = subprocess.run(command, stdout=far, stderr=far, env=environment | {"TERM": "xterm-256color"}, check=False)
     os.close(far)
     shown = b""
     with suppress(OSError):  # the end of a terminal

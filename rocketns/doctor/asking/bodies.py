@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
 import orjson
 
 from rocketns.config.properties import of_lines
-from rocketns.doctor.facts import Clock, Consumers, Offsets
+from rocketns.doctor.facts import BrokerClock, Consumers, Offsets
 from rocketns.errors import BodyDecodeError
 from rocketns.fleet.nearest import nearest
 from rocketns.protocol.bounds import Allowance
@@ -47,23 +47,16 @@ def configuration(body: bytes) -> dict[str, str]:
     return {name: text[:TEXT_CHARS_MAX] for name, text in items.items() if name in KEPT}
 
 
-def runtime(body: bytes) -> dict[str, str]:
-    """The numbers of an answer to 28."""
-    return {
-        name[:NAME_CHARS_MAX]: str(value)[:TEXT_CHARS_MAX] for name, value in _object(_loads(body), "table").items()
-    }
-
-
-def clock(numbers: Mapping[str, str], asked_s: float, came_s: float) -> Clock | None:
+def clock(body: bytes, asked_s: float, came_s: float) -> BrokerClock | None:
     """What an answer to 28 says of its broker's clock. None: nothing."""
-    found = _RUNTIME.fullmatch(numbers.get("runtime", "").strip())
-    start = numbers.get("bootTimestamp", "")
+    numbers = _object(_loads(body), "table")
+    found = _RUNTIME.fullmatch(str(numbers.get("runtime"))[:TEXT_CHARS_MAX].strip())
+    start = str(numbers.get("bootTimestamp"))
     if found is None or not _EPOCH_MS.fullmatch(start):
         return None
-    days, *others = (int(re.sub(r"\D", "", part)) for part in found.groups())
-    hours, minutes, seconds = others
+    days, hours, minutes, seconds = (int(re.sub(r"\D", "", part)) for part in found.groups())
     now_ms = int(start) + (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
-    return Clock(round(now_ms - came_s * 1000), round(now_ms + 1000 - asked_s * 1000))
+    return BrokerClock(round(now_ms - came_s * 1000), round(now_ms + 1000 - asked_s * 1000))
 
 
 def configured(body: bytes) -> dict[str, Any]:
@@ -76,30 +69,14 @@ def entry(body: bytes, name: str) -> dict[str, Any] | None:
 
     Only this entry is decoded: the whole table may have ten thousands.
     """
-    key = orjson.dumps(name) + b":{"
-    at = body.find(key)
-    if at < 0:
+    _before, found, rest = body.partition(orjson.dumps(name) + b":{")
+    if not found:
         return None
-    start = at + len(key) - 1
-    end = _end_of_object(body, start)
-    return None if end is None else _plain(_loads(body[start:end]))
-
-
-def _end_of_object(body: bytes, start: int) -> int | None:
-    """Behind the bracket that closes the one at ``start``. None: not within ENTRY_BYTES_MAX."""
-    depth, in_text, escaped = 0, False, False
-    for at in range(start, min(len(body), start + ENTRY_BYTES_MAX)):
-        byte = body[at]
-        if in_text:
-            in_text = escaped or byte != 0x22
-            escaped = not escaped and byte == 0x5C
-        elif byte == 0x22:
-            in_text = True
-        elif byte in b"{}":
-            depth += 1 if byte == 0x7B else -1
-            if not depth:
-                return at + 1
-    return None
+    try:
+        text = "{" + rest[:ENTRY_BYTES_MAX].decode("utf-8", "replace")
+        return _plain(json.JSONDecoder().raw_decode(text)[0])
+    except (ValueError, RecursionError) as error:
+        raise BodyDecodeError(f"the entry of {name!r} is no JSON object") from error
 
 
 def similar_groups(body: bytes, name: str) -> tuple[str, ...]:

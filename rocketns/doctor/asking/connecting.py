@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 
 from rocketns.addresses import Address, literal, split, with_port
 from rocketns.client.connection import NotSentError, OutgoingConnection
+from rocketns.client.name_server import Fields, Signer
 from rocketns.client.reading import AnswerReader
 from rocketns.client.resolving import addresses_of, is_own
-from rocketns.client.signer import Fields, Signer
-from rocketns.doctor.asking.requests import Budget
-from rocketns.doctor.facts import AddressFacts, Outcome, Place
+from rocketns.doctor.asking.requests import RequestBudget
+from rocketns.doctor.facts import AddressFacts, IpScope, Reaction
 from rocketns.errors import RocketnsError
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand
@@ -36,32 +36,23 @@ _UNREACHABLE = {errno.ENETUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL}
 class UnreachedError(RocketnsError):
     """No connection, or no answer over it."""
 
-    def __init__(self, outcome: Outcome, why: str) -> None:
+    def __init__(self, outcome: Reaction, why: str) -> None:
         super().__init__(why)
         self.outcome = outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where to connect to. ``ips`` begins with the one that Java's clients take."""
-
-    addr: str
-    ips: tuple[str, ...]
-    port: int
-
-
-def place_of(ip: str) -> Place:
+def place_of(ip: str) -> IpScope:
     """Where an IP address is; UNKNOWN for any other text."""
     found = literal(ip.partition("%")[0])
     if found is None:
-        return Place.UNKNOWN
+        return IpScope.UNKNOWN
     if found.is_loopback or found.is_unspecified:
-        return Place.LOOPBACK
+        return IpScope.LOOPBACK
     if found.is_link_local:
-        return Place.LINK_LOCAL
+        return IpScope.LINK_LOCAL
     if any(found in network for network in _CONTAINERS):
-        return Place.CONTAINER
-    return Place.PRIVATE if _is_private(found) else Place.PUBLIC
+        return IpScope.CONTAINER
+    return IpScope.PRIVATE if _is_private(found) else IpScope.PUBLIC
 
 
 def _is_private(ip: Address) -> bool:
@@ -69,36 +60,36 @@ def _is_private(ip: Address) -> bool:
     return ip.is_private or (ip.version == 4 and ip in ipaddress.ip_network("100.64.0.0/10"))
 
 
-async def resolve(addr: str, within_s: float) -> Target:
-    """IPv4 addresses come first, as Java prefers them. UnreachedError: the host has no address."""
+async def resolve(addr: str, within_s: float) -> tuple[str, ...]:
+    """The IP addresses of its host, those of IPv4 first, as Java prefers them. UnreachedError: it has none."""
     host, port = split(addr)
     if port is None:
-        raise UnreachedError(Outcome.UNRESOLVED, "it is no host:port")
+        raise UnreachedError(Reaction.UNRESOLVED, "it is no host:port")
     if literal(host.partition("%")[0]) is not None:
-        return Target(addr, (host,), port)
+        return (host,)
     try:
         async with asyncio.timeout(within_s):
-            return Target(addr, tuple(await addresses_of(host, port)), port)
+            return tuple(await addresses_of(host, port))
     except TimeoutError:
-        raise UnreachedError(Outcome.UNRESOLVED, f"the resolver did not answer in {within_s:g} s") from None
+        raise UnreachedError(Reaction.UNRESOLVED, f"the resolver did not answer in {within_s:g} s") from None
     except (OSError, ValueError) as error:  # ValueError: a host that cannot be one
-        raise UnreachedError(Outcome.UNRESOLVED, str(error)) from error
+        raise UnreachedError(Reaction.UNRESOLVED, str(error)) from error
 
 
-async def connect(target: Target, within_s: float) -> socket.socket:
-    """A connected socket to the first IP address. UnreachedError if there is none in time."""
+async def connect(ip: str, port: int | None, within_s: float) -> socket.socket:
+    """A connected socket. UnreachedError if there is none in time."""
     loop = asyncio.get_running_loop()
     opened: socket.socket | None = None
     try:
         async with asyncio.timeout(within_s):
             family, kind, _, _, where = (await loop.getaddrinfo(
-                target.ips[0], target.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST))[0]  # fmt: skip
+                ip, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST))[0]  # fmt: skip
             opened = socket.socket(family, kind)
             opened.setblocking(False)
             await loop.sock_connect(opened, where)
     except TimeoutError:
         _close(opened)
-        raise UnreachedError(Outcome.TIMED_OUT, f"no connection in {within_s:g} s") from None
+        raise UnreachedError(Reaction.TIMED_OUT, f"no connection in {within_s:g} s") from None
     except OSError as error:
         _close(opened)
         raise UnreachedError(outcome_of(error), str(error)) from error
@@ -111,17 +102,17 @@ def _close(opened: socket.socket | None) -> None:
             opened.close()
 
 
-def outcome_of(error: OSError) -> Outcome:
+def outcome_of(error: OSError) -> Reaction:
     """What an error of the system says of a connection."""
     if isinstance(error, ConnectionRefusedError):
-        return Outcome.REFUSED
+        return Reaction.REFUSED
     if isinstance(error, socket.gaierror):  # an IPv6 address with an interface that is not there
-        return Outcome.UNREACHABLE
+        return Reaction.UNREACHABLE
     if isinstance(error, TimeoutError):
-        return Outcome.TIMED_OUT
+        return Reaction.TIMED_OUT
     if error.errno in _NO_HOST:
-        return Outcome.NO_HOST
-    return Outcome.UNREACHABLE if error.errno in _UNREACHABLE else Outcome.CLOSED
+        return Reaction.NO_HOST
+    return Reaction.UNREACHABLE if error.errno in _UNREACHABLE else Reaction.CLOSED
 
 
 ANSWER_TIMES = 2  # an answer may take so many times as long as a connection
@@ -152,7 +143,7 @@ class TooLargeError(UnreachedError):
     """An answer has more bytes than are read. ``size``: how many."""
 
     def __init__(self, size: int) -> None:
-        super().__init__(Outcome.OTHER_PROTOCOL, f"its answer has {size} bytes, more than are read")
+        super().__init__(Reaction.OTHER_PROTOCOL, f"its answer has {size} bytes, more than are read")
         self.size = size
 
 
@@ -188,7 +179,7 @@ class _Connection(OutgoingConnection):
 class Call:
     """See `open_call`. After an UnreachedError it is of no more use."""
 
-    def __init__(self, addr: str, connection: _Connection, line: Line, budget: Budget, ms: float) -> None:
+    def __init__(self, addr: str, connection: _Connection, line: Line, budget: RequestBudget, ms: float) -> None:
         """``ms``: how long it took to connect."""
         self.addr, self.ms = addr, ms
         self._connection, self._line, self._budget = connection, line, budget
@@ -208,7 +199,7 @@ class Call:
         except TimeoutError:
             self.close()
             within_s = ANSWER_TIMES * self._line.within_s
-            raise UnreachedError(Outcome.SILENT, f"no answer to request {code} in {within_s:g} s") from None
+            raise UnreachedError(Reaction.SILENT, f"no answer to request {code} in {within_s:g} s") from None
         except NotSentError as error:
             if self._connection.size > bytes_max:
                 raise TooLargeError(self._connection.size) from error
@@ -221,12 +212,12 @@ class Call:
         """What the first bytes say of a peer that sent no answer."""
         first = self._connection.first
         if (protocol := other_protocol(first)) == "TLS":
-            return UnreachedError(Outcome.SPEAKS_TLS, "it answered with TLS")
+            return UnreachedError(Reaction.SPEAKS_TLS, "it answered with TLS")
         if protocol:
-            return UnreachedError(Outcome.OTHER_PROTOCOL, f"it speaks {protocol}; its first bytes are {first!r}")
+            return UnreachedError(Reaction.OTHER_PROTOCOL, f"it speaks {protocol}; its first bytes are {first!r}")
         if first and (self._connection.is_garbled or not _is_frame(first)):
-            return UnreachedError(Outcome.OTHER_PROTOCOL, f"it sent no frame; its first bytes are {first!r}")
-        return UnreachedError(Outcome.CLOSED, why)
+            return UnreachedError(Reaction.OTHER_PROTOCOL, f"it sent no frame; its first bytes are {first!r}")
+        return UnreachedError(Reaction.CLOSED, why)
 
     def close(self) -> None:
         """End the connection."""
@@ -239,13 +230,13 @@ def _is_frame(first: bytes) -> bool:
     return len(first) < HEAD_BYTES or (first[4] in tuple(SerializeType) and first[0] < 0x80 and any(first[5:8]))
 
 
-async def open_call(target: Target, line: Line, budget: Budget) -> Call:
+async def open_call(addr: str, ip: str, line: Line, budget: RequestBudget) -> Call:
     """A connection. UnreachedError if there is none, or no TLS over it."""
-    budget.spend(target.addr, "connect")
+    budget.spend(addr, "connect")
     began_s = time.monotonic()
-    opened = await connect(target, line.within_s)
+    opened = await connect(ip, split(addr)[1], line.within_s)
     ms = (time.monotonic() - began_s) * 1000
-    connection = _Connection(target.addr)
+    connection = _Connection(addr)
     name = None if line.context is None else ""  # an address has none, and is not compared with a certificate
     try:
         async with asyncio.timeout(line.within_s):
@@ -256,18 +247,18 @@ async def open_call(target: Target, line: Line, budget: Budget) -> Call:
         opened.close()
         connection.lost()
         raise _of_handshake(error) from error
-    return Call(target.addr, connection, line, budget, ms)
+    return Call(addr, connection, line, budget, ms)
 
 
 def _of_handshake(error: Exception) -> UnreachedError:
     if isinstance(error, TimeoutError):
-        return UnreachedError(Outcome.SILENT, "no TLS handshake in time")
+        return UnreachedError(Reaction.SILENT, "no TLS handshake in time")
     reason = getattr(error, "reason", None) or ""
     if isinstance(error, ssl.SSLError) and reason == "WRONG_VERSION_NUMBER":
-        return UnreachedError(Outcome.SPEAKS_PLAIN, "it answered a TLS handshake without TLS")
+        return UnreachedError(Reaction.SPEAKS_PLAIN, "it answered a TLS handshake without TLS")
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
-        return HandshakeError(Outcome.CLOSED, f"the TLS handshake failed: {reason or error}")
-    return UnreachedError(Outcome.CLOSED, f"it ended the TLS handshake: {error}")
+        return HandshakeError(Reaction.CLOSED, f"the TLS handshake failed: {reason or error}")
+    return UnreachedError(Reaction.CLOSED, f"it ended the TLS handshake: {error}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +270,7 @@ class Reached:
     first: Timed | None = None
 
 
-async def reach(addr: str, code: int, bytes_max: int, line: Line, budget: Budget) -> Reached:
+async def reach(addr: str, code: int, bytes_max: int, line: Line, budget: RequestBudget) -> Reached:
     """Connect and send a request without fields. Where the peer ends the connection at once, connect again the other
     way: TLS or plain.
 
@@ -287,22 +278,24 @@ async def reach(addr: str, code: int, bytes_max: int, line: Line, budget: Budget
     """
     facts = AddressFacts(addr)
     try:
-        target = await resolve(addr, line.within_s)
-        is_here = await is_own(with_port(target.ips[0], target.port), target.port)
-        facts = replace(facts, ips=target.ips, place=place_of(target.ips[0]), is_here=is_here)
-        call, first = await _opened(target, code, bytes_max, line, budget)
+        (ip, *_others) = ips = await resolve(addr, line.within_s)
+        port = split(addr)[1] or 0
+        facts = replace(facts, ips=ips, place=place_of(ip), is_here=await is_own(with_port(ip, port), port))
+        call, first = await _opened(addr, ip, code, bytes_max, line, budget)
     except HandshakeError as error:
         return Reached(replace(facts, outcome=error.outcome, error=str(error)))
     except UnreachedError as error:
         outcome = error.outcome
-        if outcome is Outcome.CLOSED:
-            outcome = await _other_way(target, code, bytes_max, line, budget) or outcome
+        if outcome is Reaction.CLOSED:
+            outcome = await _other_way(addr, ip, code, bytes_max, line, budget) or outcome
         return Reached(replace(facts, outcome=outcome, error=str(error)))
-    return Reached(replace(facts, outcome=Outcome.ANSWERED, ms=call.ms), call, first)
+    return Reached(replace(facts, outcome=Reaction.ANSWERED, ms=call.ms), call, first)
 
 
-async def _opened(target: Target, code: int, bytes_max: int, line: Line, budget: Budget) -> tuple[Call, Timed]:
-    call = await open_call(target, line, budget)
+async def _opened(
+    addr: str, ip: str, code: int, bytes_max: int, line: Line, budget: RequestBudget
+) -> tuple[Call, Timed]:
+    call = await open_call(addr, ip, line, budget)
     try:
         return call, await call.ask(code, {}, bytes_max)
     except BaseException:
@@ -310,19 +303,21 @@ async def _opened(target: Target, code: int, bytes_max: int, line: Line, budget:
         raise
 
 
-async def _other_way(target: Target, code: int, bytes_max: int, line: Line, budget: Budget) -> Outcome | None:
+async def _other_way(
+    addr: str, ip: str, code: int, bytes_max: int, line: Line, budget: RequestBudget
+) -> Reaction | None:
     """SPEAKS_TLS or SPEAKS_PLAIN if the peer speaks that, and not what it was asked in. None: neither."""
     try:
         if line.context is None:
-            (await open_call(target, replace(line, context=_any_tls()), budget)).close()
-            return Outcome.SPEAKS_TLS
-        call, _ = await _opened(target, code, bytes_max, replace(line, context=None), budget)
+            (await open_call(addr, ip, replace(line, context=_any_tls()), budget)).close()
+            return Reaction.SPEAKS_TLS
+        call, _ = await _opened(addr, ip, code, bytes_max, replace(line, context=None), budget)
     except HandshakeError:
-        return Outcome.SPEAKS_TLS
+        return Reaction.SPEAKS_TLS
     except UnreachedError:
         return None
     call.close()
-    return Outcome.SPEAKS_PLAIN
+    return Reaction.SPEAKS_PLAIN
 
 
 def _any_tls() -> ssl.SSLContext:

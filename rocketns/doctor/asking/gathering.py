@@ -3,28 +3,196 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any, TypeVar
 
+from rocketns.client.name_server import Fields, Signer, UnusableError, decoded, route_fields
 from rocketns.client.resolving import every_address
-from rocketns.client.signer import Signer
 from rocketns.client.tls import client_context
+from rocketns.config.properties import of_lines
 from rocketns.config.tls import TlsConfig
 from rocketns.doctor.asking.brokers import ask_brokers
-from rocketns.doctor.asking.connecting import Line
-from rocketns.doctor.asking.name_servers import read_groups, read_name_server
-from rocketns.doctor.asking.requests import LOOK_EVERY_S, LOOKS_OF_SUSPICION, Budget, looks, name_server_budget
-from rocketns.doctor.facts import Facts, Look, NameServerFacts, Options
-from rocketns.doctor.progress import Progress
+from rocketns.doctor.asking.connecting import Call, Line, UnreachedError, reach
+from rocketns.doctor.asking.requests import CONNECTS_MAX, RETRY_PREFIX, RequestBudget
+from rocketns.doctor.facts import DoctorOptions, FleetFacts, LaterGroups, NameServerFacts, Reaction, ServerKind
+from rocketns.doctor.progress import ProgressLine
 from rocketns.doctor.words import _
-from rocketns.fleet.group_view import GroupView
+from rocketns.errors import BodyDecodeError
+from rocketns.fleet.group_view import GroupView, group_views
+from rocketns.protocol.body.decoding import (
+    decode_cluster_info,
+    decode_kv_table,
+    decode_topic_list,
+    decode_topic_route_data,
+)
+from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
+from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, RequestCode, ResponseCode
+from rocketns.protocol.command import RemotingCommand
+from rocketns.protocol.json import fastjson
+from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC
+
+FIRST = RequestCode.GET_BROKER_CLUSTER_INFO
+Value = TypeVar("Value")
+
+
+class Tables:
+    """``found`` are fields of NameServerFacts; ``error`` says what could not be read."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._errors: list[str] = []
+        self.found: dict[str, Any] = {"codes": {}, "routes": {}}
+
+    @property
+    def error(self) -> str:
+        return "; ".join(dict.fromkeys(self._errors))
+
+    def brokers(self, answer: RemotingCommand) -> None:
+        """The groups, of the answer to the first question."""
+        self.found["version"] = answer.version
+        try:
+            if (both := self._kept(FIRST, answer, _cluster_info)) is not None:
+                self.found["groups"], self.found["clusters"] = both
+        except UnusableError as error:
+            self._errors.append(str(error))
+        is_broker = answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+        self.found["kind"] = ServerKind.OTHER if is_broker else ServerKind.UNKNOWN
+
+    async def rest(self, topics: Sequence[str]) -> None:
+        """The routes, and the rest. Names of topics are last: a list above the limit of a frame ends the connection."""
+        if self.found["kind"] is ServerKind.OTHER:
+            return
+        for reading in self._readings(topics):
+            try:
+                await reading
+            except (UnusableError, UnreachedError) as error:
+                self._errors.append(str(error))
+
+    def _readings(self, topics: Sequence[str]) -> Iterator[Coroutine[Any, Any, None]]:
+        yield from map(self._route, topics)
+        yield self._table("configuration", RequestCode.GET_NAMESRV_CONFIG, {}, _properties)
+        order: Fields = {"namespace": NAMESPACE_ORDER_TOPIC_CONFIG}
+        yield self._table("order", RequestCode.GET_KVLIST_BY_NAMESPACE, order, decode_kv_table)
+        yield self._kind()
+        yield self._table("topics", RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {}, _topics)
+
+    async def _route(self, topic: str) -> None:
+        code = RequestCode.GET_ROUTEINFO_BY_TOPIC
+        answer = await self._asked(code, route_fields(topic))
+        if answer.code == ResponseCode.TOPIC_NOT_EXIST:
+            self.found["routes"][topic] = None
+        elif (route := self._kept(code, answer, decode_topic_route_data)) is not None:
+            self.found["routes"][topic] = route
+
+    async def _kind(self) -> None:
+        """Only rocketns knows the request. Its properties are those of Java's name server."""
+        answer = await self._asked(RequestCode.GET_ROUTE_DIGESTS, {})
+        if answer.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            self.found["kind"] = ServerKind.ROCKETNS
+        elif "kvConfigPath" in self.found.get("configuration", {}):
+            self.found["kind"] = ServerKind.JAVA
+
+    async def _table(self, name: str, code: RequestCode, fields: Fields, decode: Callable[[bytes], object]) -> None:
+        if (value := self._kept(code, await self._asked(code, fields), decode)) is not None:
+            self.found[name] = value
+
+    async def _asked(self, code: RequestCode, fields: Fields) -> RemotingCommand:
+        return (await self._call.ask(code, fields, FRAME_SIZE_MAX_BYTES)).answer
+
+    def _kept(self, code: RequestCode, answer: RemotingCommand, decode: Callable[[bytes], Value]) -> Value | None:
+        """What an answer says; None, and its code is kept, where it is no success. UnusableError."""
+        if answer.code == ResponseCode.SUCCESS:
+            return decoded(answer.body or b"", decode)
+        self.found["codes"][code] = answer.code
+        return None
+
+
+def _properties(body: bytes) -> dict[str, str]:
+    return of_lines(body.decode("utf-8", "replace"))
+
+
+def _topics(body: bytes) -> frozenset[str]:
+    return frozenset(decode_topic_list(body))
+
+
+def _cluster_info(body: bytes) -> tuple[dict[str, GroupView], dict[str, frozenset[str]]]:
+    """The groups by broker name, and the broker names of each cluster."""
+    return group_views(decode_cluster_info(body)), fastjson.read(body, _clusters_of)
+
+
+def _clusters_of(value: Any) -> dict[str, frozenset[str]]:
+    table = (fastjson.as_object(value) or {}).get("clusterAddrTable") or {}
+    if not isinstance(table, dict) or not all(isinstance(names, list) for names in table.values()):
+        raise BodyDecodeError("clusterAddrTable is no table of lists")
+    return {str(cluster): frozenset(str(name) for name in names) for cluster, names in table.items()}
+
+
+async def read_name_server(addr: str, line: Line, budget: RequestBudget, options: DoctorOptions) -> NameServerFacts:
+    """All that it says. Never raises for what it does."""
+    reached = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line, budget)
+    found = reached.facts
+    if reached.call is None or reached.first is None:
+        outcome = Reaction.UNREACHABLE if found.outcome is Reaction.NO_HOST else found.outcome
+        return NameServerFacts(addr, outcome, found.error, found.ips, found.is_here)
+    tables = Tables(reached.call)
+    tables.brokers(reached.first.answer)
+    try:
+        await tables.rest(topics_to_look_up(options))
+    finally:
+        reached.call.close()
+    return NameServerFacts(addr, Reaction.ANSWERED, tables.error, found.ips, found.is_here, **tables.found)
+
+
+async def read_groups(addr: str, line: Line, budget: RequestBudget) -> dict[str, GroupView] | None:
+    """Its broker groups once more. None: it does not say."""
+    reached = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line, budget)
+    if reached.call is None or reached.first is None:
+        return None
+    reached.call.close()
+    try:
+        return group_views(decode_cluster_info(reached.first.answer.body or b""))
+    except BodyDecodeError:
+        return None
+
+
+# 8 looks come at 8 moments of the 30 s between two registrations, evenly spread, and of 10 s as well. Looks each 5 s
+# come at 2 moments of 10 s, so they could see the same of two brokers each time.
+LOOK_EVERY_S = 3.75
+LOOKS_OF_SUSPICION = 8
+
+
+def topics_to_look_up(options: DoctorOptions) -> tuple[str, ...]:
+    """The topics whose routes each name server is asked for, once each."""
+    retries = tuple(RETRY_PREFIX + group for group in options.groups)
+    return tuple(dict.fromkeys((*options.topics, CREATION_TOPIC, SELF_TEST_TOPIC, *retries)))
+
+
+def looks(options: DoctorOptions) -> int:
+    """How often each name server is asked for its brokers again, because the user wants it."""
+    return int(options.watch_s // LOOK_EVERY_S)
+
+
+def name_server_budget(options: DoctorOptions) -> RequestBudget:
+    """What each name server may be asked."""
+    return RequestBudget({
+        # one more to tell TLS from plain, and one for each look
+        "connect": CONNECTS_MAX + (looks(options) or LOOKS_OF_SUSPICION),
+        RequestCode.GET_BROKER_CLUSTER_INFO: 2 + (looks(options) or LOOKS_OF_SUSPICION),
+        RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: 1,
+        RequestCode.GET_NAMESRV_CONFIG: 1,
+        RequestCode.GET_KVLIST_BY_NAMESPACE: 1,
+        RequestCode.GET_ROUTE_DIGESTS: 1,  # rocketns' own: a Java name server answers that it does not know it
+        RequestCode.GET_ROUTEINFO_BY_TOPIC: len(topics_to_look_up(options)),
+    })  # fmt: skip
+
 
 # Of one name server, in all looks that differ: some 50 MB. Beyond it, looks that show something new are left out.
 MEMBERS_MAX = 100_000
 
 
-class Watch:
+class LookTimer:
     """Whether the watching goes on; a signal ends it early. ``every_s`` is the time between two looks."""
 
     def __init__(self, every_s: float = LOOK_EVERY_S) -> None:
@@ -43,67 +211,50 @@ class Watch:
         return not self._ended.is_set()
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """How name servers are asked, and within which budget."""
-
-    line: Line
-    budget: Budget
-    progress: Progress
-
-    async def read_all(self, addrs: Sequence[str], options: Options) -> list[NameServerFacts]:
-        """All that each says."""
-        self.progress.stage(_("asking name servers"), len(addrs))
-        reading = (read_name_server(addr, self.line, self.budget, options) for addr in addrs)
-        return await asyncio.gather(*map(self.progress.counted, reading))
-
-    async def look_again(self, facts: Facts, watch: Watch, rounds: int, *, ends_early: bool) -> Facts:
-        """The facts with so many looks more, or fewer if the watch ends. A look that fails is left out.
-
-        ``ends_early``: at the first look that shows other brokers.
-        """
-        if rounds:
-            self.progress.stage(_("looking again; Ctrl-C ends it"), rounds)
-            watch.is_on = True
-        for number in range(1, rounds + 1):
-            if not await watch.goes_on():
-                break
-            looks = (self._looked(one, number * watch.every_s) for one in facts.name_servers)
-            seen = await self.progress.counted(asyncio.gather(*looks))
-            facts = replace(facts, name_servers=tuple(seen))
-            if ends_early and any(one.looks and one.looks[-1].groups != one.groups for one in seen):
-                break
-        watch.is_on = False
-        return facts
-
-    async def _looked(self, seen: NameServerFacts, at_s: float) -> NameServerFacts:
-        groups = await read_groups(seen.addr, self.line, self.budget) if seen.is_readable else None
-        if groups is None:
-            return seen
-        kept = {id(one.groups): one.groups for one in seen.looks}
-        same = next((one for one in (seen.groups, *kept.values()) if one == groups), None)
-        if same is None and _members(groups, *kept.values()) > MEMBERS_MAX:
-            return seen
-        return replace(seen, looks=(*seen.looks, Look(at_s, groups if same is None else same)))
-
-
-def _members(*groups: Mapping[str, GroupView]) -> int:
-    return sum(len(group.addrs) for one in groups for group in one.values())
-
-
-async def gather(options: Options, tls: TlsConfig, signer: Signer | None, progress: Progress, watch: Watch) -> Facts:
+async def gather(
+    options: DoctorOptions, tls: TlsConfig, signer: Signer | None, progress: ProgressLine, watch: LookTimer
+) -> FleetFacts:
     """Ask, and give what was found. ``watch`` ends the looking again early. OSError, ValueError or TlsError where the
     files for TLS cannot be used."""
     line = Line(client_context(tls) if tls.enable else None, signer, options.timeout_s)
-    asking = Asking(line, name_server_budget(options), progress)
+    budget = name_server_budget(options)
     names = {each: addr for addr in options.name_servers for each in await every_address(addr)}
+    progress.stage(_("asking name servers"), len(names))
+    reading = (read_name_server(addr, line, budget, options) for addr in names)
     name_servers = [
         one if names[one.addr] == one.addr else replace(one, name=names[one.addr])
-        for one in await asking.read_all(tuple(names), options)
+        for one in await asyncio.gather(*map(progress.counted, reading))
     ]
     facts = await ask_brokers(options, name_servers, line, progress)
-    rounds, ends_early = looks(options), False
-    if not rounds and any(facts.unknown_at()):
-        rounds, ends_early = LOOKS_OF_SUSPICION, True
-    facts = await asking.look_again(facts, watch, rounds, ends_early=ends_early)
-    return replace(facts, requests=(asking.budget.requests("name servers"), *facts.requests))
+    rounds = looks(options)
+    is_suspected = not rounds and any(facts.unknown_at())
+    if is_suspected:
+        rounds = LOOKS_OF_SUSPICION
+    if rounds:
+        progress.stage(_("looking again; Ctrl-C ends it"), rounds)
+        watch.is_on = True
+    for number in range(1, rounds + 1):
+        if not await watch.goes_on():
+            break
+        again = (_looked(one, number * watch.every_s, line, budget) for one in facts.name_servers)
+        seen = await progress.counted(asyncio.gather(*again))
+        facts = replace(facts, name_servers=tuple(seen))
+        if is_suspected and any(one.looks and one.looks[-1].groups != one.groups for one in seen):
+            break  # it shows other brokers
+    watch.is_on = False
+    return replace(facts, requests=(budget.requests("name servers"), *facts.requests))
+
+
+async def _looked(seen: NameServerFacts, at_s: float, line: Line, budget: RequestBudget) -> NameServerFacts:
+    """With one look more. One that fails is left out."""
+    groups = await read_groups(seen.addr, line, budget) if seen.is_readable else None
+    if groups is None:
+        return seen
+    kept = {id(one.groups): one.groups for one in seen.looks}
+    same = next((one for one in (seen.groups, *kept.values()) if one == groups), None)
+    if (
+        same is None
+        and sum(len(group.addrs) for one in (groups, *kept.values()) for group in one.values()) > MEMBERS_MAX
+    ):
+        return seen
+    return replace(seen, looks=(*seen.looks, LaterGroups(at_s, groups if same is None else same)))

@@ -5,50 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from enum import IntEnum
+from typing import Any
 
-from rocketns.doctor.facts import Options, Requests
+from rocketns.doctor.facts import DoctorOptions
 from rocketns.errors import RocketnsError
-from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
-from rocketns.protocol.codes import RequestCode
-from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC
 
 RETRY_PREFIX = "%RETRY%"  # MixAll.RETRY_GROUP_TOPIC_PREFIX
-# 8 looks come at 8 moments of the 30 s between two registrations, evenly spread, and of 10 s as well. Looks each 5 s
-# come at 2 moments of 10 s, so they could see the same of two brokers each time.
-LOOK_EVERY_S = 3.75
-LOOKS_OF_SUSPICION = 8
-
-
-def topics_to_look_up(options: Options) -> tuple[str, ...]:
-    """The topics whose routes each name server is asked for, once each."""
-    retries = tuple(RETRY_PREFIX + group for group in options.groups)
-    return tuple(dict.fromkeys((*options.topics, CREATION_TOPIC, SELF_TEST_TOPIC, *retries)))
-
-
-def looks(options: Options) -> int:
-    """How often each name server is asked for its brokers again, because the user wants it."""
-    return int(options.watch_s // LOOK_EVERY_S)
-
-
-def name_server_budget(options: Options) -> Budget:
-    """What each name server may be asked."""
-    return Budget({
-        # one more to tell TLS from plain, and one for each look
-        "connect": CONNECTS_MAX + (looks(options) or LOOKS_OF_SUSPICION),
-        RequestCode.GET_BROKER_CLUSTER_INFO: 2 + (looks(options) or LOOKS_OF_SUSPICION),
-        RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: 1,
-        RequestCode.GET_NAMESRV_CONFIG: 1,
-        RequestCode.GET_KVLIST_BY_NAMESPACE: 1,
-        RequestCode.GET_ROUTE_DIGESTS: 1,  # rocketns' own: a Java name server answers that it does not know it
-        RequestCode.GET_ROUTEINFO_BY_TOPIC: len(topics_to_look_up(options)),
-    })  # fmt: skip
 
 
 class OverBudgetError(RocketnsError):
     """A request that may not be sent, or not so often: a fault of the doctor."""
 
 
-class Budget:
+class RequestBudget:
     """``most`` is how often each kind may be sent to one address. A kind is a request code, or ``connect``."""
 
     def __init__(self, most: Mapping[int | str, int]) -> None:
@@ -61,23 +30,19 @@ class Budget:
             raise OverBudgetError(f"{kind} may be sent to {addr} at most {self._most.get(kind, 0)} times")
         self._sent[addr, kind] += 1
 
-    def requests(self, to: str) -> Requests:
-        """What was sent, and what may be, for the output; ``to`` names the kind of peer."""
+    def requests(self, to: str) -> dict[str, Any]:
+        """What was sent, and what may be, for the output as JSON; ``to`` names the kind of peer."""
         sent: dict[str, dict[str, int]] = {}
         for (addr, kind), count in self._sent.items():
             sent.setdefault(addr, {})[_name(kind)] = count
-        return Requests(to, {_name(kind): most for kind, most in self._most.items()}, sent)
+        return {"to": to, "mostToEach": {_name(kind): most for kind, most in self._most.items()}, "sent": sent}
 
 
 def _name(kind: int | str) -> str:
     return getattr(kind, "name", str(kind))
 
 
-BROKERS_MAX = 32
 CONNECTS_MAX = 2  # to one address: the second one finds out whether it speaks TLS where the first one did not, or does
-AT_ONCE = 8
-TABLES_AT_ONCE = 2  # answers of up to 16 MiB
-BROKER_WITHIN_S = 30.0  # for all questions to one broker
 # An offset is told to the broker each five seconds (persistConsumerOffsetInterval of a client).
 LOOK_AGAIN_AFTER_S = 6.0
 
@@ -95,27 +60,10 @@ class BrokerRequest(IntEnum):
     GET_SUBSCRIPTIONGROUP_CONFIG = 352
 
 
-# Bytes of an answer that are read. A larger one ends the connection.
-BYTES_MAX = {
-    BrokerRequest.GET_ALL_TOPIC_CONFIG: FRAME_SIZE_MAX_BYTES,
-    BrokerRequest.GET_BROKER_CONFIG: 1 << 20,
-    BrokerRequest.GET_BROKER_RUNTIME_INFO: 1 << 18,
-    BrokerRequest.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: FRAME_SIZE_MAX_BYTES,
-    BrokerRequest.GET_CONSUMER_CONNECTION_LIST: 4 << 20,
-    BrokerRequest.GET_CONSUME_STATS: 4 << 20,
-    BrokerRequest.GET_TOPIC_CONFIG: 1 << 18,
-    BrokerRequest.GET_SUBSCRIPTIONGROUP_CONFIG: 1 << 18,
-}
-
-# Response codes
-SUBSCRIPTION_GROUP_NOT_EXIST = 26
-CONSUMER_NOT_ONLINE = 206
-
-
-def broker_budget(options: Options) -> Budget:
+def broker_budget(options: DoctorOptions) -> RequestBudget:
     """What each broker may be asked."""
     groups, topics = len(options.groups), len(options.topics)
-    return Budget({
+    return RequestBudget({
         "connect": CONNECTS_MAX,
         BrokerRequest.GET_BROKER_RUNTIME_INFO: 2,  # one more to tell TLS from plain
         BrokerRequest.GET_BROKER_CONFIG: 1,

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from shlex import quote
 from typing import NamedTuple
 
 from rocketns.addresses import literal
 from rocketns.doctor.asking.requests import BrokerRequest
-from rocketns.doctor.checks.showing import again, listed, outcome_text, place_text, weight_of_brokers
-from rocketns.doctor.facts import AddressFacts, Facts, Outcome, Place
-from rocketns.doctor.finding import Finding, State, Weight
+from rocketns.doctor.checks.showing import again, listed, shown, weight_of_brokers
+from rocketns.doctor.facts import AddressFacts, FleetFacts, IpScope, Reaction
+from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
 from rocketns.protocol.codes import MASTER_ID, ResponseCode
 
@@ -30,7 +29,7 @@ class Announced(NamedTuple):
         return self.address.addr
 
 
-def announced(facts: Facts) -> Iterator[Announced]:
+def announced(facts: FleetFacts) -> Iterator[Announced]:
     """Each member at each address once, in the order of names and ids."""
     seen: set[tuple[str, int, str]] = set()
     for name_server in facts.readable:
@@ -39,19 +38,19 @@ def announced(facts: Facts) -> Iterator[Announced]:
     for name, broker_id, addr in sorted(seen):
         if addr in facts.addresses:
             yield Announced(name, broker_id, facts.addresses[addr])
-    shown = {addr for _name, _id, addr in seen}
+    known = {addr for _name, _id, addr in seen}
     for addr in facts.options.brokers:
-        if addr not in shown and addr in facts.addresses:
+        if addr not in known and addr in facts.addresses:
             yield Announced(addr, MASTER_ID, facts.addresses[addr], is_only_given=True)
 
 
-def is_one_machine(facts: Facts) -> bool:
+def is_one_machine(facts: FleetFacts) -> bool:
     """Whether all name servers and all brokers are on this machine: then its clients are, too."""
     addrs = {addr for group in facts.groups.values() for _, addr in group.addrs}
     return all(one.is_here for one in facts.name_servers) and all(_is_here(facts, addr) for addr in addrs)
 
 
-def _is_here(facts: Facts, addr: str) -> bool:
+def _is_here(facts: FleetFacts, addr: str) -> bool:
     tried = facts.addresses.get(addr)
     if tried is not None:
         return tried.is_here
@@ -64,96 +63,74 @@ LINES_MAX = 8
 NAMES_MAX = 3  # in a sentence, with their addresses
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """What is wrong with an address. ``names_cause``: it says more than that a connection fails."""
 
     sentence: str
     command: str
-    state: State = State.ILL
+    state: Health = Health.ILL
     names_cause: bool = False
 
 
-LOOPBACK = Fault(
-    N_("%(brokers)s announced a loopback address: each client connects to its own machine instead."),
-    N_("# brokerIP1 is an address of the broker's machine that clients reach"), names_cause=True,
-)  # fmt: skip
-CONTAINER = Fault(
-    N_("%(brokers)s announced an address of a container network, which others cannot reach."),
-    N_("# brokerIP1 is the address of the container's host, and listenPort is published there under the same number"),
-    names_cause=True,
-)  # fmt: skip
-LINK_LOCAL = Fault(
-    N_("%(brokers)s announced a link-local address: the machine had no address when the broker started."),
-    N_("# brokerIP1 is an address of the broker's machine that clients reach"), names_cause=True,
-)  # fmt: skip
-UNRESOLVED = Fault(
-    N_("The host name that %(brokers)s announced has no address here."),
-    N_("# brokerIP1 is an address, or a name that every client resolves"), names_cause=True,
-)  # fmt: skip
-REFUSED = Fault(
-    N_("%(brokers)s cannot be reached: the announced address refuses connections."),
-    N_("# if the broker runs: brokerIP1 and listenPort are the address at which clients reach it"),
-)  # fmt: skip
-UNREACHABLE = Fault(
-    N_("%(brokers)s cannot be reached: there is no route to the announced address from here."),
-    N_("# if the broker runs: brokerIP1 is an address of the broker's machine that clients reach"),
-)  # fmt: skip
-NO_HOST = Fault(
-    N_("%(brokers)s cannot be reached: no machine answers for the announced address."),
-    N_("# if the broker runs: brokerIP1 is an address of its machine that clients reach; its firewall lets clients in"),
-)  # fmt: skip
-TIMED_OUT = Fault(
-    N_("%(brokers)s cannot be reached: the announced address does not answer."),
-    N_("# if the broker runs: brokerIP1 is an address of its machine that clients reach, and no firewall drops them"),
-)  # fmt: skip
-UNSURE = Fault(
-    N_("%(brokers)s cannot be reached from here. That says nothing of clients in another network."),
-    N_("# run this where a client runs: it says there whether this is the fault"), state=State.UNKNOWN,
-)  # fmt: skip
-SILENT = Fault(
-    N_("%(brokers)s takes connections, and does not answer requests."),
-    N_("# its process may hang: jstack PID, or its log"),
-)  # fmt: skip
-CLOSED = Fault(
-    N_("%(brokers)s ends each connection without an answer."),
-    N_("# see the broker's log; a proxy or firewall in front of it may end connections, too"),
-)  # fmt: skip
-ANOTHER_PROTOCOL = Fault(
-    N_("At the address that %(brokers)s announced, something else than a broker answers."),
-    N_("# brokerIP1 and listenPort are those of the broker, not of a proxy's gRPC port or another program"),
-    names_cause=True,
-)  # fmt: skip
-ANOTHER_BROKER = Fault(
-    N_("At the address that %(brokers)s announced, another broker answers."),
-    N_("# each broker has an address of its own: look for two brokers with one brokerIP1 and listenPort, forwarded "
-       "ports, and host names that resolve differently"), names_cause=True,
-)  # fmt: skip
-
-NO_BROKER = Fault(
-    N_("At the address of %(brokers)s a name server or a proxy answers, and no broker."),
-    N_("# brokerIP1 and listenPort are those of the broker; a broker's port is 10911 as a rule, a name server's 9876"),
-    names_cause=True,
-)  # fmt: skip
-GIVEN = Fault(
-    N_("No broker answers at %(brokers)s, which was given with --broker."),
-    N_("# the address is that of the broker's listenPort, which is 10911 as a rule"),
-)
-MAY_BE_DOWN = (REFUSED, UNREACHABLE, NO_HOST, TIMED_OUT)
+REACHED_BY = N_("# brokerIP1 is an address of the broker's machine that clients reach")
+LOOPBACK = Fault(N_("%(brokers)s announced a loopback address: each client connects to its own machine instead."),
+                 REACHED_BY, names_cause=True)  # fmt: skip
+CONTAINER = Fault(N_("%(brokers)s announced an address of a container network, which others cannot reach."), N_(
+    "# brokerIP1 is the address of the container's host, and listenPort is published there under the same number"
+), names_cause=True)  # fmt: skip
+LINK_LOCAL = Fault(N_("%(brokers)s announced a link-local address: the machine had no address when the broker "
+                      "started."), REACHED_BY, names_cause=True)  # fmt: skip
+ANOTHER_BROKER = Fault(N_("At the address that %(brokers)s announced, another broker answers."), N_(
+    "# each broker has an address of its own: look for two brokers with one brokerIP1 and listenPort, forwarded ports, "
+    "and host names that resolve differently"
+), names_cause=True)  # fmt: skip
+NO_BROKER = Fault(N_("At the address of %(brokers)s a name server or a proxy answers, and no broker."), N_(
+    "# brokerIP1 and listenPort are those of the broker; a broker's port is 10911 as a rule, a name server's 9876"
+), names_cause=True)  # fmt: skip
+UNSURE = Fault(N_("%(brokers)s cannot be reached from here. That says nothing of clients in another network."),
+               N_("# run this where a client runs: it says there whether this is the fault"),
+               Health.UNKNOWN)  # fmt: skip
+GIVEN = Fault(N_("No broker answers at %(brokers)s, which was given with --broker."),
+              N_("# the address is that of the broker's listenPort, which is 10911 as a rule"))  # fmt: skip
+# Something takes connections there, so that its place is not the fault.
+IN_USE = {
+    Reaction.SILENT: Fault(N_("%(brokers)s takes connections, and does not answer requests."),
+                          N_("# its process may hang: jstack PID, or its log")),
+    Reaction.CLOSED: Fault(N_("%(brokers)s ends each connection without an answer."),
+                          N_("# see the broker's log; a proxy or firewall in front of it may end connections, too")),
+}  # fmt: skip
+MAY_BE_DOWN = {
+    Reaction.REFUSED: Fault(
+        N_("%(brokers)s cannot be reached: the announced address refuses connections."),
+        N_("# if the broker runs: brokerIP1 and listenPort are the address at which clients reach it")),
+    Reaction.UNREACHABLE: Fault(
+        N_("%(brokers)s cannot be reached: there is no route to the announced address from here."),
+        N_("# if the broker runs: brokerIP1 is an address of the broker's machine that clients reach")),
+    Reaction.NO_HOST: Fault(
+        N_("%(brokers)s cannot be reached: no machine answers for the announced address."),
+        N_("# if the broker runs: brokerIP1 is an address of its machine that clients reach; its firewall lets "
+           "clients in")),
+    Reaction.TIMED_OUT: Fault(
+        N_("%(brokers)s cannot be reached: the announced address does not answer."),
+        N_("# if the broker runs: brokerIP1 is an address of its machine that clients reach, and no firewall drops "
+           "them")),
+}  # fmt: skip
+# The check of TLS says more of those that have no row.
+BY_OUTCOME = {**IN_USE, **MAY_BE_DOWN,
+    Reaction.UNRESOLVED: Fault(
+        N_("The host name that %(brokers)s announced has no address here."),
+        N_("# brokerIP1 is an address, or a name that every client resolves"), names_cause=True),
+    Reaction.OTHER_PROTOCOL: Fault(
+        N_("At the address that %(brokers)s announced, something else than a broker answers."),
+        N_("# brokerIP1 and listenPort are those of the broker, not of a proxy's gRPC port or another program"),
+        names_cause=True),
+}  # fmt: skip
+BY_PLACE = {IpScope.CONTAINER: CONTAINER, IpScope.LINK_LOCAL: LINK_LOCAL}
 VIEWS = N_("# the name server has views: this says by which rule clients at an address get what; mend that rule")
 START = N_("# if the broker is down, start it again; name servers forget it 2 minutes after its last registration")
 
-_OF_PLACE = {Place.CONTAINER: CONTAINER, Place.LINK_LOCAL: LINK_LOCAL}
-_NO_CONNECTION = {Outcome.REFUSED, Outcome.NO_HOST, Outcome.TIMED_OUT, Outcome.UNREACHABLE}
-_OF_TLS = (Outcome.SPEAKS_TLS, Outcome.SPEAKS_PLAIN)  # the check of TLS says more
-_BY_OUTCOME = {
-    Outcome.REFUSED: REFUSED, Outcome.NO_HOST: NO_HOST, Outcome.UNRESOLVED: UNRESOLVED, Outcome.SILENT: SILENT,
-    Outcome.CLOSED: CLOSED, Outcome.OTHER_PROTOCOL: ANOTHER_PROTOCOL, Outcome.TIMED_OUT: TIMED_OUT,
-    Outcome.UNREACHABLE: UNREACHABLE,
-}  # fmt: skip
 
-
-def address(facts: Facts) -> Iterator[Finding]:
+def address(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each kind of fault."""
     by_fault: defaultdict[Fault, list[Announced]] = defaultdict(list)
     one_machine = is_one_machine(facts)
@@ -165,46 +142,46 @@ def address(facts: Facts) -> Iterator[Finding]:
         yield _finding(facts, fault, brokers)
 
 
-def _fault(facts: Facts, one: Announced, one_machine: bool) -> Fault | None:
-    found = one.address
-    if found.outcome is Outcome.ANSWERED and _is_no_broker(facts, one):
+def _fault(facts: FleetFacts, one: Announced, one_machine: bool) -> Fault | None:
+    outcome, place = one.address.outcome, one.address.place
+    if outcome is Reaction.ANSWERED and _is_no_broker(facts, one):
         return NO_BROKER
     if one.is_only_given:
-        return None if found.outcome in (Outcome.ANSWERED, *_OF_TLS) else GIVEN
-    if found.outcome is Outcome.ANSWERED:
-        if found.place is Place.LOOPBACK and not (one_machine or facts.options.from_client):
+        return None if outcome in (Reaction.ANSWERED, Reaction.SPEAKS_TLS, Reaction.SPEAKS_PLAIN) else GIVEN
+    if outcome is Reaction.ANSWERED:
+        if place is IpScope.LOOPBACK and not (one_machine or facts.options.from_client):
             return LOOPBACK
         return ANOTHER_BROKER if _other_name(facts, one) else None
-    if found.outcome in (Outcome.SILENT, Outcome.CLOSED, Outcome.NOT_TRIED):  # something takes connections there
-        return _BY_OUTCOME.get(found.outcome)
-    if found.place is Place.LOOPBACK and not (one_machine and found.outcome is Outcome.OTHER_PROTOCOL):
+    if outcome in IN_USE or outcome is Reaction.NOT_TRIED:
+        return IN_USE.get(outcome)
+    if place is IpScope.LOOPBACK and not (one_machine and outcome is Reaction.OTHER_PROTOCOL):
         return LOOPBACK
-    if found.place in _OF_PLACE and found.outcome in _NO_CONNECTION:
-        return _OF_PLACE[found.place]
-    if found.outcome in (Outcome.TIMED_OUT, Outcome.UNREACHABLE) and not facts.options.from_client:
+    if place in BY_PLACE and outcome in MAY_BE_DOWN:
+        return BY_PLACE[place]
+    if outcome in (Reaction.TIMED_OUT, Reaction.UNREACHABLE) and not facts.options.from_client:
         return UNSURE
-    return _BY_OUTCOME.get(found.outcome)
+    return BY_OUTCOME.get(outcome)
 
 
-def _is_no_broker(facts: Facts, one: Announced) -> bool:
+def _is_no_broker(facts: FleetFacts, one: Announced) -> bool:
     broker = facts.broker(one.addr)
     code = int(BrokerRequest.GET_BROKER_RUNTIME_INFO)
     return broker is not None and broker.codes.get(code) == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
 
 
-def _other_name(facts: Facts, one: Announced) -> str:
+def _other_name(facts: FleetFacts, one: Announced) -> str:
     """The name of the broker that answers there, where it is another one."""
     broker = facts.broker(one.addr)
     name = "" if broker is None else broker.setting("brokerName") or ""
     return name if name != one.name else ""
 
 
-def _finding(facts: Facts, fault: Fault, brokers: Sequence[Announced]) -> Finding:
+def _finding(facts: FleetFacts, fault: Fault, brokers: Sequence[Announced]) -> Diagnosis:
     sentence = _(fault.sentence) % {"brokers": listed(map(_named, brokers), NAMES_MAX)}
     lines = [_line(facts, one) for one in brokers[:LINES_MAX]]
     if len(brokers) > LINES_MAX:
         lines.append(_("… and %(n)d more") % {"n": len(brokers) - LINES_MAX})
-    return Finding(
+    return Diagnosis(
         ADDRESS, fault.state, sentence, tuple(lines), _commands(facts, fault, brokers), _weight(facts, fault, brokers)
     )
 
@@ -218,41 +195,41 @@ def _named(one: Announced) -> str:
         "id": one.broker_id, "broker": one.name, "addr": one.addr}  # fmt: skip
 
 
-def _line(facts: Facts, one: Announced) -> str:
+def _line(facts: FleetFacts, one: Announced) -> str:
+    found = one.address
     words: Mapping[str, object] = {
-        "broker": one.name, "id": one.broker_id, "addr": one.addr, "outcome": outcome_text(one.address.outcome),
-        "error": one.address.error, "ips": ", ".join(one.address.ips), "place": place_text(one.address.place),
+        "broker": one.name, "id": one.broker_id, "addr": one.addr, "outcome": shown(found.outcome),
+        "error": found.error, "ips": ", ".join(found.ips), "place": shown(found.place),
         "other": _other_name(facts, one),
     }  # fmt: skip
     if one.is_only_given:
-        return _("%(addr)s (%(place)s): %(outcome)s, %(error)s") % words
-    if words["other"]:
-        return _("%(broker)s (id %(id)d) announced %(addr)s, where a broker says that it is %(other)s") % words
-    if one.address.ips and one.address.ips[0] not in one.addr:
-        return _("%(broker)s (id %(id)d) announced %(addr)s, which is %(ips)s here (%(place)s): %(outcome)s") % words
-    if one.address.error:
-        return _("%(broker)s (id %(id)d) announced %(addr)s (%(place)s): %(outcome)s, %(error)s") % words
-    return _("%(broker)s (id %(id)d) announced %(addr)s (%(place)s): %(outcome)s") % words
+        text = _("%(addr)s (%(place)s): %(outcome)s, %(error)s")
+    elif words["other"]:
+        text = _("%(broker)s (id %(id)d) announced %(addr)s, where a broker says that it is %(other)s")
+    elif found.ips and found.ips[0] not in one.addr:
+        text = _("%(broker)s (id %(id)d) announced %(addr)s, which is %(ips)s here (%(place)s): %(outcome)s")
+    elif found.error:
+        text = _("%(broker)s (id %(id)d) announced %(addr)s (%(place)s): %(outcome)s, %(error)s")
+    else:
+        text = _("%(broker)s (id %(id)d) announced %(addr)s (%(place)s): %(outcome)s")
+    return text % words
 
 
-def _commands(facts: Facts, fault: Fault, brokers: Sequence[Announced]) -> tuple[str, ...]:
+def _commands(facts: FleetFacts, fault: Fault, brokers: Sequence[Announced]) -> tuple[str, ...]:
     if fault is UNSURE:
         return (_(fault.command), again(facts, "--from-client"))
-    if fault in (SILENT, CLOSED, GIVEN) or all(one.is_only_given for one in brokers):
+    if fault in (*IN_USE.values(), GIVEN) or all(one.is_only_given for one in brokers):
         return (_(fault.command),)
+    down = (_(START),) if fault in MAY_BE_DOWN.values() else ()
     if viewed := _views_of(facts):
-        return (_(START), *viewed) if fault in MAY_BE_DOWN else viewed
-    if fault in MAY_BE_DOWN:  # it answered when it registered, so its configuration is the last thing to change
-        return (_(START), _(fault.command))
-    names = listed({one.name for one in brokers})
-    return (
-        _("# in broker.conf of %(brokers)s, then restart it:") % {"brokers": names},
-        f"brokerIP1={_('ADDRESS')}",
-        _(fault.command),
-    )
+        return *down, *viewed
+    if down:  # it answered when it registered, so its configuration is the last thing to change
+        return *down, _(fault.command)
+    where = _("# in broker.conf of %(brokers)s, then restart it:") % {"brokers": listed({one.name for one in brokers})}
+    return where, f"brokerIP1={_('ADDRESS')}", _(fault.command)
 
 
-def _views_of(facts: Facts) -> tuple[str, ...]:
+def _views_of(facts: FleetFacts) -> tuple[str, ...]:
     """With views of a rocketns the addresses that clients get are not the brokers' own: `brokerIP1` stays."""
     for one in facts.readable:
         if path := (one.configuration or {}).get("rocketns.viewsFile"):
@@ -260,11 +237,11 @@ def _views_of(facts: Facts) -> tuple[str, ...]:
     return ()
 
 
-def _weight(facts: Facts, fault: Fault, brokers: Sequence[Announced]) -> Weight:
+def _weight(facts: FleetFacts, fault: Fault, brokers: Sequence[Announced]) -> Weight:
     masters = {one.name for one in brokers if one.broker_id == MASTER_ID}
     if fault is GIVEN:
         return Weight.PARTLY if facts.groups else Weight.EXPLAINS
     if not masters:
-        return Weight.NOTE if fault.state is State.UNKNOWN else Weight.PARTLY
+        return Weight.NOTE if fault.state is Health.UNKNOWN else Weight.PARTLY
     weight = weight_of_brokers(facts, masters)
     return Weight.PRECISELY if weight is Weight.EXPLAINS and fault.names_cause else weight

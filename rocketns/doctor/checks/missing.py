@@ -9,8 +9,8 @@ from dataclasses import replace
 from rocketns.doctor.asking.requests import RETRY_PREFIX
 from rocketns.doctor.checks.registering import WAIT, on_their_way
 from rocketns.doctor.checks.showing import addresses_of, again, listed, members, mqadmin, namesrv_addr
-from rocketns.doctor.facts import Facts, NameServerFacts
-from rocketns.doctor.finding import Finding, State, Weight
+from rocketns.doctor.facts import FleetFacts, NameServerFacts
+from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
 from rocketns.fleet.nearest import nearest
 from rocketns.protocol.names import CREATION_TOPIC, is_valid
@@ -25,7 +25,7 @@ TEXTS = {
 }  # fmt: skip
 
 
-def instead(facts: Facts, topic: str) -> tuple[str, ...] | None:
+def instead(facts: FleetFacts, topic: str) -> tuple[str, ...] | None:
     """What to do instead of creating the topic. None: it is one to create."""
     if not is_valid(topic):
         return ()
@@ -45,7 +45,7 @@ ELSE = N_("# or, if it exists in another fleet: the client's list of name server
 ONLY = N_("# if it exists in another fleet: the client's list of name servers is that of this one, correct it")
 
 
-def missing(facts: Facts) -> Iterator[Finding]:
+def missing(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each topic that no name server has, with all that is known of why."""
     for topic in facts.missing_topics():
         yield _missing(facts, topic)
@@ -54,10 +54,10 @@ def missing(facts: Facts) -> Iterator[Finding]:
             sentence = _("Whether a broker has the topic %(topic)s cannot be told: no name server answered.") % {
                 "topic": topic
             }
-            yield Finding(MISSING, State.UNKNOWN, sentence, follows=NO_ANSWER)
+            yield Diagnosis(MISSING, Health.UNKNOWN, sentence, follows=NO_ANSWER)
 
 
-def _missing(facts: Facts, topic: str) -> Finding:
+def _missing(facts: FleetFacts, topic: str) -> Diagnosis:
     names = near(topic, facts) if is_valid(topic) else ()
     likely = [name for name in names if not _is_series(topic, name)]
     words = {"topic": topic, "name": (likely or [""])[0]}
@@ -85,10 +85,10 @@ def _missing(facts: Facts, topic: str) -> Finding:
     )  # fmt: skip
     follows = CAUSES if facts.groups else CAUSES | NO_ANSWER
     commands = _repair(facts, words, nobody_creates=nobody_creates)
-    return Finding(MISSING, State.ILL, sentence % words, evidence, commands, weight, follows)
+    return Diagnosis(MISSING, Health.ILL, sentence % words, evidence, commands, weight, follows)
 
 
-def _repair(facts: Facts, words: Mapping[str, str], *, nobody_creates: bool) -> tuple[str, ...]:
+def _repair(facts: FleetFacts, words: Mapping[str, str], *, nobody_creates: bool) -> tuple[str, ...]:
     creation = creating(facts, words["topic"])
     return (
         *((_("# in the client: the topic %(name)s instead of %(topic)s") % words,
@@ -100,7 +100,7 @@ def _repair(facts: Facts, words: Mapping[str, str], *, nobody_creates: bool) -> 
     )  # fmt: skip
 
 
-def _context(facts: Facts) -> Iterator[str]:
+def _context(facts: FleetFacts) -> Iterator[str]:
     """Which fleet it is, so that the user notices another one, and who would create the topic."""
     for cluster, names in sorted(facts.clusters.items()):
         yield _("here is the cluster %(cluster)s with the brokers %(brokers)s") % {
@@ -109,7 +109,7 @@ def _context(facts: Facts) -> Iterator[str]:
         yield _("every broker creates a topic at the first message of a producer; a consumer creates none")
 
 
-def creating(facts: Facts, topic: str) -> tuple[str, ...]:
+def creating(facts: FleetFacts, topic: str) -> tuple[str, ...]:
     """The command that creates a topic, for each cluster; or what to do instead."""
     if (other := instead(facts, topic)) is not None:
         return other
@@ -120,7 +120,7 @@ def creating(facts: Facts, topic: str) -> tuple[str, ...]:
     return commands
 
 
-def on_some(facts: Facts) -> Iterator[Finding]:
+def on_some(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each topic that some name servers have, and others do not."""
     for topic in facts.options.topics:
         having = [one for one in facts.name_servers if one.has(topic)]
@@ -129,7 +129,7 @@ def on_some(facts: Facts) -> Iterator[Finding]:
             yield _divided(facts, topic, having, lacking)
 
 
-def _divided(facts: Facts, topic: str, having: list[NameServerFacts], lacking: list[NameServerFacts]) -> Finding:
+def _divided(facts: FleetFacts, topic: str, having: list[NameServerFacts], lacking: list[NameServerFacts]) -> Diagnosis:
     brokers = set(facts.queues(topic))
     absent = {name for name in brokers if not any(name in (one.groups or {}) for one in lacking)}
     words = {
@@ -167,7 +167,7 @@ def _divided(facts: Facts, topic: str, having: list[NameServerFacts], lacking: l
             % {"brokers": shown},
             f"namesrvAddr={namesrv_addr(facts)}",
         )
-    return Finding(ON_SOME, State.ILL, sentence, evidence, commands, Weight.EXPLAINS,
+    return Diagnosis(ON_SOME, Health.ILL, sentence, evidence, commands, Weight.EXPLAINS,
                    frozenset({"broker-registers-elsewhere", "registration-size"}))  # fmt: skip
 
 
@@ -176,13 +176,13 @@ _NUMBERS = re.compile("[0-9]+")
 DERIVED = ("%RETRY%", "%DLQ%", "rmq_sys_", "SCHEDULE_TOPIC_", "RMQ_SYS_")
 
 
-def near(topic: str, facts: Facts) -> tuple[str, ...]:
+def near(topic: str, facts: FleetFacts) -> tuple[str, ...]:
     """The nearest names among the topics of all name servers."""
     names = frozenset().union(*(one.topics or () for one in facts.readable))
     return nearest(topic, [name for name in names if topic.startswith(DERIVED) or not name.startswith(DERIVED)])
 
 
-def _listing(facts: Facts, names: tuple[str, ...], likely: str) -> Iterator[str]:
+def _listing(facts: FleetFacts, names: tuple[str, ...], likely: str) -> Iterator[str]:
     """Where the likely name is listed, and other names like the missing one."""
     for one in facts.readable:
         if likely in (one.topics or ()):
@@ -211,7 +211,7 @@ def _is_series(topic: str, name: str) -> bool:
     return topic[:-1] == name[:-1] and not topic[:-1].isupper() and topic[-1].isupper() and name[-1].isupper()
 
 
-def _creation(facts: Facts, others: set[str]) -> Iterator[str]:
+def _creation(facts: FleetFacts, others: set[str]) -> Iterator[str]:
     """Which brokers create no topics."""
     yield _("the route of TBW102 lacks %(brokers)s: a broker has that topic while it creates others by itself") % {
         "brokers": listed(others)

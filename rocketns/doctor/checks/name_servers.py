@@ -8,22 +8,22 @@ from dataclasses import replace
 
 from rocketns.doctor.checks.registering import WAIT, on_their_way
 from rocketns.doctor.checks.showing import addresses_of, again, listed, members, namesrv_addr
-from rocketns.doctor.facts import Facts, Kind, NameServerFacts, Outcome
-from rocketns.doctor.finding import Finding, State, Weight
+from rocketns.doctor.facts import FleetFacts, NameServerFacts, Reaction, ServerKind
+from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
 from rocketns.protocol.codes import RequestCode, ResponseCode, version_name
 
 REACHABLE = "name-server-reachable"
 # The other outcomes are those of the checks name-server-kind and tls.
 SENTENCES = {
-    Outcome.REFUSED: N_("The name server %(addr)s refuses connections: nothing listens on that port."),
-    Outcome.TIMED_OUT: N_(
+    Reaction.REFUSED: N_("The name server %(addr)s refuses connections: nothing listens on that port."),
+    Reaction.TIMED_OUT: N_(
         "The name server %(addr)s accepts no connection within %(s)g s: a firewall drops it, or the host is down."
     ),
-    Outcome.UNREACHABLE: N_("There is no way to the name server %(addr)s: the network has no route to its host."),
-    Outcome.UNRESOLVED: N_("The name of the name server %(addr)s has no address in the DNS or the hosts file here."),
-    Outcome.SILENT: N_("The name server %(addr)s accepts the connection, and does not answer within %(s)g s."),
-    Outcome.CLOSED: N_("The name server %(addr)s closes the connection without an answer, with and without TLS."),
+    Reaction.UNREACHABLE: N_("There is no way to the name server %(addr)s: the network has no route to its host."),
+    Reaction.UNRESOLVED: N_("The name of the name server %(addr)s has no address in the DNS or the hosts file here."),
+    Reaction.SILENT: N_("The name server %(addr)s accepts the connection, and does not answer within %(s)g s."),
+    Reaction.CLOSED: N_("The name server %(addr)s closes the connection without an answer, with and without TLS."),
 }
 WAITING: dict[int, str] = {
     ResponseCode.SYSTEM_ERROR: N_(
@@ -34,18 +34,18 @@ WAITING: dict[int, str] = {
 }
 
 
-def reachable(facts: Facts) -> Iterator[Finding]:
+def reachable(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each name server that does not answer, or not usefully."""
     silent = [one for one in facts.name_servers if one.outcome in SENTENCES]
     weight = Weight.EXPLAINS if len(silent) == len(facts.name_servers) else Weight.PARTLY
     for one in silent:
         yield _silent(one, facts, weight)
     for one in facts.name_servers:
-        if one.outcome is Outcome.ANSWERED and one.kind is not Kind.OTHER:
+        if one.outcome is Reaction.ANSWERED and one.kind is not ServerKind.OTHER:
             yield from _useless(one, facts)
 
 
-def _silent(one: NameServerFacts, facts: Facts, weight: Weight) -> Finding:
+def _silent(one: NameServerFacts, facts: FleetFacts, weight: Weight) -> Diagnosis:
     words = {"addr": one.addr, "s": facts.options.timeout_s, "name": one.name, "ips": ", ".join(one.ips),
              "command": again(facts, "--from-client")}  # fmt: skip
     evidence = [
@@ -54,17 +54,17 @@ def _silent(one: NameServerFacts, facts: Facts, weight: Weight) -> Finding:
         *([_("it is one of the addresses of %(name)s, and a client takes any of them") % words] if one.name else ()),
     ]
     repair = _("# open the way to %(addr)s, or take it off the list of clients and brokers") % words
-    if one.outcome is Outcome.UNRESOLVED:
+    if one.outcome is Reaction.UNRESOLVED:
         repair = _("# correct the name in the list of name servers of clients and brokers, or add it to the DNS")
-    elif one.outcome in (Outcome.REFUSED, Outcome.SILENT):
+    elif one.outcome in (Reaction.REFUSED, Reaction.SILENT):
         repair = _("# start the name server there again, or take it off the list of clients and brokers")
     commands = [repair]
     if not facts.options.from_client:
         commands.append(_("# if the client runs on another machine, ask there: %(command)s") % words)
-    return Finding(REACHABLE, State.ILL, _(SENTENCES[one.outcome]) % words, tuple(evidence), tuple(commands), weight)
+    return Diagnosis(REACHABLE, Health.ILL, _(SENTENCES[one.outcome]) % words, tuple(evidence), tuple(commands), weight)
 
 
-def _useless(one: NameServerFacts, facts: Facts) -> Iterator[Finding]:
+def _useless(one: NameServerFacts, facts: FleetFacts) -> Iterator[Diagnosis]:
     """It answers, and no route lookups; or it does not show its brokers, or not what was asked for."""
     lookup, brokers = (
         one.codes.get(code) for code in (RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_BROKER_CLUSTER_INFO)
@@ -76,61 +76,63 @@ def _useless(one: NameServerFacts, facts: Facts) -> Iterator[Finding]:
     if lookup in WAITING:
         weight = Weight.EXPLAINS if len(facts.name_servers) == 1 else Weight.PARTLY
         command = _("# ask again in a minute: %(command)s") % words
-        yield Finding(REACHABLE, State.ILL, _(WAITING[lookup]) % words, (told,), (command,), weight)
+        yield Diagnosis(REACHABLE, Health.ILL, _(WAITING[lookup]) % words, (told,), (command,), weight)
     elif lookup == ResponseCode.NO_PERMISSION:
         sentence = _("The name server %(addr)s refuses the route lookups of this doctor: they are not signed, or not "
                      "by a known key. Clients without a key are refused as well.") % words  # fmt: skip
-        yield Finding(REACHABLE, State.UNKNOWN, sentence, (told,), signed, Weight.EXPLAINS)
+        yield Diagnosis(REACHABLE, Health.UNKNOWN, sentence, (told,), signed, Weight.EXPLAINS)
     elif not one.is_readable:
         sentence = _("The name server %(addr)s does not show its brokers to this doctor.") % words
         if brokers is not None:
             told = _("%(addr)s answered request 106 (brokers of the fleet) with code %(code)d") % words
-        yield Finding(REACHABLE, State.UNKNOWN, sentence, (one.error if brokers is None else told,),
+        yield Diagnosis(REACHABLE, Health.UNKNOWN, sentence, (one.error if brokers is None else told,),
                       signed if brokers == ResponseCode.NO_PERMISSION else (),
                       Weight.PARTLY if facts.readable else Weight.EXPLAINS)  # fmt: skip
     elif one.error:
         is_asked = any(topic not in one.routes for topic in facts.options.topics)
         sentence = _("Some answers of the name server %(addr)s cannot be read.") % words
-        yield Finding(REACHABLE, State.UNKNOWN, sentence, (one.error,), (), Weight.PARTLY if is_asked else Weight.NOTE)
+        weight = Weight.PARTLY if is_asked else Weight.NOTE
+        yield Diagnosis(REACHABLE, Health.UNKNOWN, sentence, (one.error,), (), weight)
 
 
 KIND = "name-server-kind"
 
 
-def kind(facts: Facts) -> Iterator[Finding]:
+def kind(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each address that is no name server's. Without one, what the name servers are."""
-    others = [one for one in facts.name_servers if one.kind is Kind.OTHER or one.outcome is Outcome.OTHER_PROTOCOL]
+    strange = (ServerKind.OTHER, Reaction.OTHER_PROTOCOL)
+    others = [one for one in facts.name_servers if one.kind in strange or one.outcome in strange]
     weight = Weight.EXPLAINS if len(others) == len(facts.name_servers) else Weight.PARTLY
     for one in others:
         sentence = _("%(addr)s is no name server but a broker or a proxy: it knows no requests of name servers.")
         evidence = _("it answers request 106 (brokers of the fleet) with code 3, request not supported")
-        if one.outcome is Outcome.OTHER_PROTOCOL:
+        if one.outcome is Reaction.OTHER_PROTOCOL:
             sentence = _("%(addr)s is no name server: what answers there does not speak RocketMQ's protocol.")
             evidence = one.error
         command = _("# give clients and brokers the name server's own address instead of %(addr)s; its port is 9876 "
                     "by default")  # fmt: skip
         words = {"addr": one.addr}
-        yield Finding(KIND, State.ILL, sentence % words, (evidence,), (command % words,), weight)
+        yield Diagnosis(KIND, Health.ILL, sentence % words, (evidence,), (command % words,), weight)
     known = Counter(_shown(one) for one in facts.readable)
     if known and not others:
         names = ", ".join(f"{count} {name}" for name, count in sorted(known.items()))
-        yield Finding(KIND, State.WELL, _("name servers: %(names)s") % {"names": names})
+        yield Diagnosis(KIND, Health.WELL, _("name servers: %(names)s") % {"names": names})
 
 
 def _shown(one: NameServerFacts) -> str:
     version = version_name(one.version) if one.version is not None else ""
-    if one.kind is Kind.ROCKETNS:
+    if one.kind is ServerKind.ROCKETNS:
         return _("rocketns (answers as %(version)s)") % {"version": version}
-    return f"Java {version}" if one.kind is Kind.JAVA else _("unknown kind, %(version)s") % {"version": version}
+    return f"Java {version}" if one.kind is ServerKind.JAVA else _("unknown kind, %(version)s") % {"version": version}
 
 
 TLS = "tls"
 
 
-def transport(facts: Facts) -> Iterator[Finding]:
+def transport(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for name servers, and one for brokers."""
     if facts.options.tls:
-        wrong = Outcome.SPEAKS_PLAIN
+        wrong = Reaction.SPEAKS_PLAIN
         servers = _("The name server %(addrs)s speaks no TLS, so clients with TLS find no route.")
         brokers = _("The broker at %(addrs)s speaks no TLS, so clients with TLS do not reach it.")
         evidence = _("without TLS %(addr)s answers, with it the connection is closed")
@@ -139,7 +141,7 @@ def transport(facts: Facts) -> Iterator[Finding]:
             again(replace(facts, options=replace(facts.options, tls=False))),
         )
     else:
-        wrong = Outcome.SPEAKS_TLS
+        wrong = Reaction.SPEAKS_TLS
         servers = _("The name server %(addrs)s speaks only TLS, so clients without TLS find no route.")
         brokers = _("The broker at %(addrs)s speaks only TLS, so clients without TLS do not reach it.")
         evidence = _("with TLS %(addr)s answers, without it the connection is closed")
@@ -153,7 +155,7 @@ def transport(facts: Facts) -> Iterator[Finding]:
         if addrs:
             lines = tuple(evidence % {"addr": addr} for addr in addrs)
             weight = Weight.EXPLAINS if len(addrs) == len(tried) else Weight.PARTLY
-            yield Finding(TLS, State.ILL, sentence % {"addrs": listed(addrs)}, lines, commands, weight)
+            yield Diagnosis(TLS, Health.ILL, sentence % {"addrs": listed(addrs)}, lines, commands, weight)
 
 
 AGREE = "name-servers-agree"
@@ -161,7 +163,7 @@ AGREE = "name-servers-agree"
 INTERNAL = ("rmq_sys_", "RMQ_SYS_", "SCHEDULE_TOPIC_")
 
 
-def agreement(facts: Facts) -> Iterator[Finding]:
+def agreement(facts: FleetFacts) -> Iterator[Diagnosis]:
     """Two halves without a broker in common, or for each name server what it lacks."""
     if halves := _strangers(facts):
         yield _split(facts, *halves)
@@ -182,12 +184,12 @@ def agreement(facts: Facts) -> Iterator[Finding]:
             )
             waits = bool(groups) and groups.keys() <= on_their_way(facts, one)
             concerns = not facts.options.topics or any(one.lacks(topic) for topic in _divided(facts))
-            yield Finding(AGREE, State.UNKNOWN if waits else State.ILL, _lacks(one, list(groups), topics), evidence,
+            yield Diagnosis(AGREE, Health.UNKNOWN if waits else Health.ILL, _lacks(one, list(groups), topics), evidence,
                           (_(WAIT),) if waits else _register(facts, groups),
                           Weight.PARTLY if concerns else Weight.ELSEWHERE)  # fmt: skip
 
 
-def _strangers(facts: Facts) -> tuple[NameServerFacts, NameServerFacts] | None:
+def _strangers(facts: FleetFacts) -> tuple[NameServerFacts, NameServerFacts] | None:
     """Two name servers that both have brokers, and none in common. Where only addresses differ see `two-masters`."""
     having = [one for one in facts.readable if one.groups]
     for one in having[1:]:
@@ -200,7 +202,7 @@ def _addresses(one: NameServerFacts) -> set[str]:
     return {addr for group in (one.groups or {}).values() for _id, addr in group.addrs}
 
 
-def _split(facts: Facts, one: NameServerFacts, other: NameServerFacts) -> Finding:
+def _split(facts: FleetFacts, one: NameServerFacts, other: NameServerFacts) -> Diagnosis:
     sentence = _("The name servers %(one)s and %(other)s have no broker in common: they belong to two fleets. A client "
                  "that lists both finds the topics of one of them only.") % {
         "one": one.addr, "other": other.addr}  # fmt: skip
@@ -214,17 +216,17 @@ def _split(facts: Facts, one: NameServerFacts, other: NameServerFacts) -> Findin
         _("# if they are two, give each client the name servers of one of them only"),
     )
     weight = Weight.EXPLAINS if not facts.options.topics or any(True for _topic in _divided(facts)) else Weight.PARTLY
-    return Finding(AGREE, State.ILL, sentence, evidence, commands, weight)
+    return Diagnosis(AGREE, Health.ILL, sentence, evidence, commands, weight)
 
 
-def _divided(facts: Facts) -> Iterator[str]:
+def _divided(facts: FleetFacts) -> Iterator[str]:
     """The topics asked for that some name servers have and others do not."""
     for topic in facts.options.topics:
         if any(one.has(topic) for one in facts.readable) and any(one.lacks(topic) for one in facts.readable):
             yield topic
 
 
-def _lacked_topics(one: NameServerFacts, facts: Facts) -> list[str]:
+def _lacked_topics(one: NameServerFacts, facts: FleetFacts) -> list[str]:
     """The topics that others list. Where it lists none, nothing is known to be lacking."""
     if one.topics is None:
         return []
@@ -242,7 +244,7 @@ def _lacks(one: NameServerFacts, groups: list[str], topics: list[str]) -> str:
              "(%(topics)s).") % words  # fmt: skip
 
 
-def _register(facts: Facts, groups: object) -> tuple[str, ...]:
+def _register(facts: FleetFacts, groups: object) -> tuple[str, ...]:
     if not groups:
         return (_("# a broker sends its topics again within 30 s; if the topics are still lacking then, see its log:"),
                 "grep -i registerBroker ~/logs/rocketmqlogs/broker.log | tail")  # fmt: skip

@@ -8,8 +8,8 @@ from typing import Any
 
 from rocketns.addresses import listed, literal, split, with_port
 from rocketns.doctor.checks.showing import addresses_of, mqadmin, weight_of_brokers
-from rocketns.doctor.facts import BrokerFacts, Facts, Kind, NameServerFacts
-from rocketns.doctor.finding import Finding, State, Weight
+from rocketns.doctor.facts import BrokerFacts, FleetFacts, NameServerFacts, ServerKind, number, sends_less
+from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
 from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
 from rocketns.protocol.codes import MASTER_ID, V5_0_0
@@ -18,31 +18,26 @@ SIZE = "registration-size"
 NEAR = 0.8  # of the size that is read
 
 
-def registration_size(facts: Facts) -> Iterator[Finding]:
+def registration_size(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each broker that is near the limit, or beyond it, or at no name server for a reason that this may
     be."""
     for broker in facts.brokers:
-        if _is_smaller(broker):
+        if sends_less(broker.configuration or {}):
             continue
         if broker.topics_bytes is None and not broker.is_announced:
             sentence = _("Whether the registration of %(broker)s is too large cannot be told: it does not say how many "
                          "topics it has (request 21).") % {"broker": f"{broker.name} ({broker.addr})"}  # fmt: skip
-            yield Finding(SIZE, State.UNKNOWN, sentence)
+            yield Diagnosis(SIZE, Health.UNKNOWN, sentence)
         elif (broker.topics_bytes or 0) >= NEAR * FRAME_SIZE_MAX_BYTES:
             yield _large(facts, broker, broker.topics_bytes or 0)
 
 
 def is_too_large(broker: BrokerFacts) -> bool:
     """Whether a name server of Java's, or of rocketns, does not read its registration."""
-    return (broker.topics_bytes or 0) > FRAME_SIZE_MAX_BYTES and not _is_smaller(broker)
+    return (broker.topics_bytes or 0) > FRAME_SIZE_MAX_BYTES and not sends_less(broker.configuration or {})
 
 
-def _is_smaller(broker: BrokerFacts) -> bool:
-    """Whether it sends less than all topics as JSON."""
-    return any(broker.is_on(name) for name in ("compressedRegister", "enableSplitRegistration"))
-
-
-def _large(facts: Facts, broker: BrokerFacts, size: int) -> Finding:
+def _large(facts: FleetFacts, broker: BrokerFacts, size: int) -> Diagnosis:
     """A broker that can send its topics in parts does so at both kinds of name servers. One of 5.x cannot compress its
     registration for a Java name server: see `elsewhere`."""
     words = {"broker": f"{broker.name} ({broker.addr})", "size": f"{size:,}", "count": f"{broker.topics_count or 0:,}",
@@ -69,7 +64,7 @@ def _large(facts: Facts, broker: BrokerFacts, size: int) -> Finding:
         _("# the broker registers with it within 30 s, and writes it into its broker.conf"),
         _("# and fewer topics: those that nobody uses can be deleted (mqadmin deleteTopic)"),
     )
-    return Finding(SIZE, State.ILL, sentence % words, (measured % words, set_up % words), commands, weight)
+    return Diagnosis(SIZE, Health.ILL, sentence % words, (measured % words, set_up % words), commands, weight)
 
 
 ELSEWHERE = "broker-registers-elsewhere"
@@ -79,7 +74,7 @@ READS_LIST_EACH_MS = 120_000  # updateNameServerAddrPeriod
 WAIT = N_("# its list has the name server already, and a broker reads a changed list every two minutes: ask again then")
 
 
-def lists(facts: Facts) -> Iterator[Finding]:
+def lists(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each list of name servers that RocketMQ cannot split: that of the clients, those of brokers."""
     if wrong := _unreadable(facts.options.given_list.split(";")):
         text = _repaired(facts.options.given_list)
@@ -87,17 +82,17 @@ def lists(facts: Facts) -> Iterator[Finding]:
         sentence = _("A client with the list \"%(list)s\" finds no name server in a part of it: RocketMQ splits at ; "
                      "alone.") % {"list": facts.options.given_list}  # fmt: skip
         commands = (_("# for a client, in the environment or in its code:"), f"NAMESRV_ADDR={shlex.quote(text)}")
-        yield Finding(LIST, State.ILL, sentence, _no_addresses(wrong), commands, weight)
+        yield Diagnosis(LIST, Health.ILL, sentence, _no_addresses(wrong), commands, weight)
     for broker in facts.brokers:
         if wrong := _unreadable(broker.own_list):
             words = {"broker": broker.name or broker.addr, "list": broker.setting("namesrvAddr") or ""}
             sentence = _("The broker %(broker)s finds no name server in a part of its list, namesrvAddr=%(list)s: "
                          "RocketMQ splits at ; alone.") % words  # fmt: skip
-            yield Finding(LIST, State.ILL, sentence, _no_addresses(wrong),
+            yield Diagnosis(LIST, Health.ILL, sentence, _no_addresses(wrong),
                           _set_list(facts, broker, _repaired(words["list"])), _weight(facts, broker))  # fmt: skip
 
 
-def has_list(facts: Facts) -> bool:
+def has_list(facts: FleetFacts) -> bool:
     """Whether some list was given, or is in the configuration of a broker."""
     return bool(facts.options.given_list) or any(broker.own_list for broker in facts.brokers)
 
@@ -115,7 +110,7 @@ def _no_addresses(items: list[str]) -> tuple[str, ...]:
     return tuple(_('it reads "%(item)s" as one address') % {"item": item} for item in items)
 
 
-def elsewhere(facts: Facts) -> Iterator[Finding]:
+def elsewhere(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each broker that some name server lacks, and for each that leaves one. See `lists` for those whose
     list cannot be read."""
     for broker in facts.brokers:
@@ -129,25 +124,25 @@ def elsewhere(facts: Facts) -> Iterator[Finding]:
             yield _leaving(facts, broker, left)
 
 
-def has_configuration(facts: Facts) -> bool:
+def has_configuration(facts: FleetFacts) -> bool:
     """Whether a broker said what its configuration is."""
     return any(broker.configuration is not None for broker in facts.brokers)
 
 
-def on_their_way(facts: Facts, name_server: NameServerFacts) -> set[str]:
+def on_their_way(facts: FleetFacts, name_server: NameServerFacts) -> set[str]:
     """The brokers whose list has the name server, which does not show them."""
     return {broker.name for broker in facts.brokers if broker.own_list and not _unreadable(broker.own_list)
             and not _shows(name_server, broker) and _is_among(name_server, broker)}  # fmt: skip
 
 
-def _leaving(facts: Facts, broker: BrokerFacts, left: list[NameServerFacts]) -> Finding:
+def _leaving(facts: FleetFacts, broker: BrokerFacts, left: list[NameServerFacts]) -> Diagnosis:
     words = {"broker": broker.name or broker.addr, "addr": broker.addr, "list": broker.setting("namesrvAddr") or "",
              "left": addresses_of(left)}  # fmt: skip
     sentence = _("The broker %(broker)s disappears from %(left)s two minutes after its last registration there: its "
                  "own list of name servers lacks it.") % words  # fmt: skip
     evidence = (_("%(broker)s (%(addr)s): namesrvAddr=%(list)s (request 26)") % words,
                 _("%(left)s still shows it (request 106)") % words)  # fmt: skip
-    return Finding(ELSEWHERE, State.ILL, sentence, evidence, _commands(facts, broker, left), _weight(facts, broker))
+    return Diagnosis(ELSEWHERE, Health.ILL, sentence, evidence, _commands(facts, broker, left), _weight(facts, broker))
 
 
 def _shows(name_server: NameServerFacts, broker: BrokerFacts) -> bool:
@@ -156,7 +151,7 @@ def _shows(name_server: NameServerFacts, broker: BrokerFacts) -> bool:
     )
 
 
-def _elsewhere(facts: Facts, broker: BrokerFacts, lacking: list[NameServerFacts]) -> Finding:
+def _elsewhere(facts: FleetFacts, broker: BrokerFacts, lacking: list[NameServerFacts]) -> Diagnosis:
     strange = [one for one in lacking if not _is_among(one, broker)]
     words = {"broker": broker.name or broker.addr, "addr": broker.addr, "list": broker.setting("namesrvAddr") or "",
              "lacking": addresses_of(strange or lacking)}  # fmt: skip
@@ -194,13 +189,12 @@ def _elsewhere(facts: Facts, broker: BrokerFacts, lacking: list[NameServerFacts]
         )
     else:
         return _refused(facts, broker, words, tuple(evidence))
-    return Finding(ELSEWHERE, State.ILL, sentence % words, tuple(evidence), commands, _weight(facts, broker))
+    return Diagnosis(ELSEWHERE, Health.ILL, sentence % words, tuple(evidence), commands, _weight(facts, broker))
 
 
-def _refused(facts: Facts, broker: BrokerFacts, words: dict[str, str], evidence: tuple[str, ...]) -> Finding:
+def _refused(facts: FleetFacts, broker: BrokerFacts, words: dict[str, str], evidence: tuple[str, ...]) -> Diagnosis:
     """It knows the name server, and is not there."""
-    text = broker.setting("updateNameServerAddrPeriod") or ""
-    each_ms = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else READS_LIST_EACH_MS
+    each_ms = number(broker.setting("updateNameServerAddrPeriod"), READS_LIST_EACH_MS)
     sentence = _("The broker %(broker)s has %(lacking)s in its list of name servers, and is not registered there. It "
                  "reads a changed list every %(s)g s. If it was changed before that, what it sends does not arrive, or "
                  "is refused.") % {**words, "s": each_ms / 1000}  # fmt: skip
@@ -208,19 +202,19 @@ def _refused(facts: Facts, broker: BrokerFacts, words: dict[str, str], evidence:
         _("# ask again when that time has passed. Then the broker's log names the reason:"),
         "grep -iE 'registerBroker|register.* to name ?server' ~/logs/rocketmqlogs/broker.log | tail",
     )
-    state, weight = State.UNKNOWN, _weight(facts, broker)
+    state, weight = Health.UNKNOWN, _weight(facts, broker)
     if is_too_large(broker):
-        state, weight = State.ILL, Weight.PARTLY
-    return Finding(ELSEWHERE, state, sentence, evidence, commands, weight, frozenset({"registration-size", "tls"}))
+        state, weight = Health.ILL, Weight.PARTLY
+    return Diagnosis(ELSEWHERE, state, sentence, evidence, commands, weight, frozenset({"registration-size", "tls"}))
 
 
 def _compresses_in_vain(broker: BrokerFacts, lacking: list[NameServerFacts]) -> bool:
     """A broker of 5.x compresses its registration, and its header says that it does not: Java's cannot read it."""
     is_of_5 = broker.version is not None and broker.version >= V5_0_0
-    return is_of_5 and bool(broker.is_on("compressedRegister")) and all(one.kind is Kind.JAVA for one in lacking)
+    return is_of_5 and bool(broker.is_on("compressedRegister")) and all(one.kind is ServerKind.JAVA for one in lacking)
 
 
-def _other_transport(facts: Facts) -> tuple[str, tuple[str, ...]]:
+def _other_transport(facts: FleetFacts) -> tuple[str, tuple[str, ...]]:
     """The doctor reached the name server with TLS, and the broker uses none; or the other way round."""
     if facts.options.tls:
         return _("The broker %(broker)s is not registered at %(lacking)s, and connects to it without TLS: a name "
@@ -247,7 +241,7 @@ def _is_among(name_server: NameServerFacts, broker: BrokerFacts) -> bool:
     return False
 
 
-def _commands(facts: Facts, broker: BrokerFacts, more: list[NameServerFacts]) -> tuple[str, ...]:
+def _commands(facts: FleetFacts, broker: BrokerFacts, more: list[NameServerFacts]) -> tuple[str, ...]:
     """Its list, and these name servers."""
     if not (broker.is_on(BY_DNS) and broker.own_list):
         own = [item for item in broker.own_list if len(broker.ips_of(item)) < 2 or item in facts.options.name_servers]
@@ -266,14 +260,14 @@ def _commands(facts: Facts, broker: BrokerFacts, more: list[NameServerFacts]) ->
     )  # fmt: skip
 
 
-def _set_list(facts: Facts, broker: BrokerFacts, whole: str) -> tuple[str, ...]:
+def _set_list(facts: FleetFacts, broker: BrokerFacts, whole: str) -> tuple[str, ...]:
     return (
         mqadmin(facts, "updateBrokerConfig", "-b", broker.addr, "-k", "namesrvAddr", "-v", whole),
         _("# the broker writes it into its broker.conf too, and uses it within two minutes"),
     )
 
 
-def _weight(facts: Facts, broker: BrokerFacts) -> Weight:
+def _weight(facts: FleetFacts, broker: BrokerFacts) -> Weight:
     missing = [topic for topic in facts.options.topics if broker.topics.get(topic) is not None]
     lacked = [topic for topic in missing if any(one.lacks(topic) for one in facts.readable)]
     if lacked or (not facts.groups and not facts.options.topics):
@@ -285,7 +279,7 @@ NOT_REGISTERED = "topic-not-registered"
 CAUSES = frozenset({"broker-registers-elsewhere", "registration-size", "name-servers-agree", "tls"})
 
 
-def unregistered_topic(facts: Facts) -> Iterator[Finding]:
+def unregistered_topic(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each topic and master."""
     for broker in facts.brokers:
         for topic in facts.options.topics:
@@ -298,8 +292,8 @@ def unregistered_topic(facts: Facts) -> Iterator[Finding]:
 
 
 def _unregistered(
-    facts: Facts, broker: BrokerFacts, topic: str, settings: Mapping[str, Any], lacking: list[NameServerFacts]
-) -> Finding:
+    facts: FleetFacts, broker: BrokerFacts, topic: str, settings: Mapping[str, Any], lacking: list[NameServerFacts]
+) -> Diagnosis:
     read, write, perm = (settings.get(name) for name in ("readQueueNums", "writeQueueNums", "perm"))
     words = {"broker": broker.name or broker.addr, "addr": broker.addr, "topic": topic,
              "lacking": addresses_of(lacking), "read": read, "write": write, "perm": perm}  # fmt: skip
@@ -318,4 +312,4 @@ def _unregistered(
         "grep -i registerBroker broker.log",
     )
     weight = Weight.EXPLAINS if topic in facts.missing_topics() else Weight.PARTLY
-    return Finding(NOT_REGISTERED, State.ILL, sentence, evidence, commands, weight, CAUSES)
+    return Diagnosis(NOT_REGISTERED, Health.ILL, sentence, evidence, commands, weight, CAUSES)

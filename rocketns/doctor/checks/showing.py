@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Set
 
-from rocketns.doctor.facts import Facts, NameServerFacts, Outcome, Place
+from rocketns.doctor.facts import FleetFacts, IpScope, NameServerFacts, Reaction
 from rocketns.doctor.finding import Weight
 from rocketns.doctor.words import N_, _
 from rocketns.fleet.group_view import GroupView
@@ -31,18 +31,18 @@ def addresses_of(name_servers: Collection[NameServerFacts]) -> str:
     return _(", ").join(one.addr for one in name_servers)
 
 
-def namesrv_addr(facts: Facts) -> str:
+def namesrv_addr(facts: FleetFacts) -> str:
     """The list of name servers as clients and brokers write it."""
     return ";".join(facts.options.name_servers)
 
 
-def mqadmin(facts: Facts, command: str, *words: str) -> str:
+def mqadmin(facts: FleetFacts, command: str, *words: str) -> str:
     """A command of mqadmin, which asks the name servers that can be read; all, where none can."""
     asked = ";".join(one.addr for one in facts.readable) or namesrv_addr(facts)
     return shlex.join(("mqadmin", command, "-n", asked, *words))
 
 
-def again(facts: Facts, *more: str) -> str:
+def again(facts: FleetFacts, *more: str) -> str:
     """The command that asks the same once more, with other options added, which need no quotes."""
     asked = facts.options
     words = ["rocketns", "doctor", namesrv_addr(facts)]
@@ -64,40 +64,23 @@ def members(group: GroupView) -> str:
     return " ".join(f"{broker_id}={addr}" for broker_id, addr in group.addrs)
 
 
-OUTCOMES = {
-    Outcome.ANSWERED: N_("answered"),
-    Outcome.REFUSED: N_("refused"),
-    Outcome.TIMED_OUT: N_("timed out"),
-    Outcome.UNREACHABLE: N_("unreachable"),
-    Outcome.NO_HOST: N_("no machine answers"),
-    Outcome.UNRESOLVED: N_("no address"),
-    Outcome.SILENT: N_("silent"),
-    Outcome.CLOSED: N_("closed"),
-    Outcome.SPEAKS_TLS: N_("speaks TLS"),
-    Outcome.SPEAKS_PLAIN: N_("speaks plain"),
-    Outcome.OTHER_PROTOCOL: N_("another protocol"),
-}
-PLACES = {
-    Place.LOOPBACK: N_("loopback"),
-    Place.CONTAINER: N_("container network"),
-    Place.LINK_LOCAL: N_("link-local"),
-    Place.PRIVATE: N_("private network"),
-    Place.PUBLIC: N_("public"),
-    Place.UNKNOWN: N_("unknown place"),
+# What is not shown by its own name.
+SHOWN_AS: dict[Reaction | IpScope, str] = {
+    Reaction.NO_HOST: N_("no machine answers"),
+    Reaction.UNRESOLVED: N_("no address"),
+    Reaction.OTHER_PROTOCOL: N_("another protocol"),
+    IpScope.CONTAINER: N_("container network"),
+    IpScope.PRIVATE: N_("private network"),
+    IpScope.UNKNOWN: N_("unknown place"),
 }
 
 
-def outcome_text(outcome: Outcome) -> str:
+def shown(one: Reaction | IpScope) -> str:
     """For evidence."""
-    return _(OUTCOMES.get(outcome, outcome))
+    return _(SHOWN_AS.get(one, one))
 
 
-def place_text(place: Place) -> str:
-    """For evidence."""
-    return _(PLACES.get(place, place))
-
-
-def weight_of_brokers(facts: Facts, ill: Set[str]) -> Weight:
+def weight_of_brokers(facts: FleetFacts, ill: Set[str]) -> Weight:
     """Brokers by name. EXPLAINS where a topic that was asked for, or without one the fleet, has no other broker."""
     topics = [names for topic in facts.options.topics if (names := facts.queues(topic).keys())]
     if not facts.options.topics:

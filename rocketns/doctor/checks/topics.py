@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocketns.doctor.checks.fleet import Member, seen
+from rocketns.doctor.checks.brokers import seen
 from rocketns.doctor.checks.showing import addresses_of, listed, mqadmin, weight_of_brokers
-from rocketns.doctor.facts import BrokerFacts, Facts, NameServerFacts
-from rocketns.doctor.finding import Finding, State, Weight
+from rocketns.doctor.facts import BrokerFacts, FleetFacts, NameServerFacts
+from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import _
 from rocketns.protocol.body.route import QueueData, order_conf_mistake
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE, RequestCode, ResponseCode
@@ -17,7 +17,7 @@ STALE = "topic-not-on-broker"
 CAUSES = frozenset({"two-masters", "broker-address", "broker-in-two-clusters"})
 
 
-def stale(facts: Facts) -> Iterator[Finding]:
+def stale(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each topic and master. deleteTopic deletes the topic at all brokers of the cluster, with its
     messages."""
     for topic, broker in facts.unknown_at():
@@ -32,26 +32,26 @@ def stale(facts: Facts) -> Iterator[Finding]:
         )
         is_only = set(facts.queues(topic)) == {broker.name}
         commands = [mqadmin(facts, "updateTopic", "-b", broker.addr, "-t", topic)]
-        if is_only and len(seen(facts)[Member(broker.name, broker.broker_id)]) == 1:
+        if is_only and len(seen(facts)[broker.name, broker.broker_id]) == 1:
             commands += [_("# or, if it was deleted on purpose, also at the name servers:"),
                          mqadmin(facts, "deleteTopic", "-c", broker.cluster, "-t", topic)]  # fmt: skip
         else:
             commands.append(_("# or, if it was deleted on purpose: do not use deleteTopic, which deletes it on the "
                               "other brokers as well, with its messages"))  # fmt: skip
         weight = Weight.EXPLAINS if is_only else Weight.PARTLY
-        yield Finding(STALE, State.ILL, sentence, evidence, tuple(commands), weight, CAUSES)
+        yield Diagnosis(STALE, Health.ILL, sentence, evidence, tuple(commands), weight, CAUSES)
 
 
 ORDER = "order-configuration"
 
 
-def order_told(facts: Facts) -> bool:
+def order_told(facts: FleetFacts) -> bool:
     """Whether some name server said which configurations it has, or that it has none."""
     code = RequestCode.GET_KVLIST_BY_NAMESPACE
     return any(one.codes.get(code, 0) in (0, ResponseCode.QUERY_NOT_FOUND) for one in facts.readable)
 
 
-def order(facts: Facts) -> Iterator[Finding]:
+def order(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each topic with such a configuration, where some name server has it."""
     wrong: dict[str, list[tuple[NameServerFacts, str]]] = {}
     for one in facts.readable:
@@ -70,8 +70,8 @@ def order(facts: Facts) -> Iterator[Finding]:
             _("# a valid one is broker-a:8;broker-b:8, each broker with the number of its queues"),
             mqadmin(facts, "updateOrderConf", "-t", topic, "-m", "delete"),
         )
-        yield Finding(
-            ORDER, State.ILL, sentence, evidence, commands, _weight_of_order(facts, topic, [one for one, _ in found])
+        yield Diagnosis(
+            ORDER, Health.ILL, sentence, evidence, commands, _weight_of_order(facts, topic, [one for one, _ in found])
         )
 
 
@@ -79,7 +79,7 @@ def _enabled(one: NameServerFacts) -> str:
     return (one.configuration or {}).get("orderMessageEnable", "?")
 
 
-def _weight_of_order(facts: Facts, topic: str, having: list[NameServerFacts]) -> Weight:
+def _weight_of_order(facts: FleetFacts, topic: str, having: list[NameServerFacts]) -> Weight:
     if all(_enabled(one) == "false" for one in having):
         return Weight.NOTE  # until somebody switches it on
     if facts.options.topics and topic not in facts.options.topics:
@@ -90,7 +90,7 @@ def _weight_of_order(facts: Facts, topic: str, having: list[NameServerFacts]) ->
 WIPED, READ_ONLY = "permission-wiped", "topic-read-only"
 
 
-def wiped(facts: Facts) -> Iterator[Finding]:
+def wiped(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for the brokers whose write permission is wiped, and one for each that takes it from its own topics."""
     own = facts.restricted
     for addr, broker in sorted(own.items()):
@@ -112,10 +112,10 @@ def wiped(facts: Facts) -> Iterator[Finding]:
         for broker, places in sorted(found.items()) for addr, perm in places.items()
     )  # fmt: skip
     commands = tuple(mqadmin(facts, "addWritePerm", "-b", broker) for broker in sorted(found))
-    yield Finding(WIPED, State.ILL, sentence, evidence, commands, weight)
+    yield Diagnosis(WIPED, Health.ILL, sentence, evidence, commands, weight)
 
 
-def _own_permission(facts: Facts, broker: BrokerFacts, addr: str) -> Finding:
+def _own_permission(facts: FleetFacts, broker: BrokerFacts, addr: str) -> Diagnosis:
     """addWritePerm changes nothing there: the next registration of the broker takes the permission away again."""
     words = {"broker": broker.name, "addr": addr, "perm": broker.setting("brokerPermission"),
              "bits": perm_text(broker.permission)}  # fmt: skip
@@ -125,16 +125,16 @@ def _own_permission(facts: Facts, broker: BrokerFacts, addr: str) -> Finding:
         sentence = _("The broker %(broker)s has brokerPermission=%(perm)s, so producers find no queue there.")
     evidence = _("%(broker)s (%(addr)s): brokerPermission is %(bits)s, and holds for all of its topics (request 26)")
     command = mqadmin(facts, "updateBrokerConfig", "-b", addr, "-k", "brokerPermission", "-v", "6")
-    return Finding(WIPED, State.ILL, sentence % words, (evidence % words,), (command,),
+    return Diagnosis(WIPED, Health.ILL, sentence % words, (evidence % words,), (command,),
                    weight_of_brokers(facts, {broker.name}))  # fmt: skip
 
 
-def permissions_told(facts: Facts) -> bool:
+def permissions_told(facts: FleetFacts) -> bool:
     """Whether some name server said what brokers may do."""
     return any(one.queues(SELF_TEST_TOPIC) for one in facts.readable)
 
 
-def wiped_brokers(facts: Facts) -> dict[str, dict[str, int]]:
+def wiped_brokers(facts: FleetFacts) -> dict[str, dict[str, int]]:
     """By broker name, the name servers that show its own topic without write permission, with that permission."""
     found: dict[str, dict[str, int]] = {}
     masters = facts.masters()
@@ -146,7 +146,7 @@ def wiped_brokers(facts: Facts) -> dict[str, dict[str, int]]:
     return found
 
 
-def read_only(facts: Facts) -> Iterator[Finding]:
+def read_only(facts: FleetFacts) -> Iterator[Diagnosis]:
     """Findings for each topic with queues that cannot be written, or cannot be read."""
     for topic in facts.options.topics:
         ill = _ill_queues(facts, topic)
@@ -167,7 +167,7 @@ def read_only(facts: Facts) -> Iterator[Finding]:
             ))  # fmt: skip
 
 
-def _ill_queues(facts: Facts, topic: str) -> dict[str, QueueData]:
+def _ill_queues(facts: FleetFacts, topic: str) -> dict[str, QueueData]:
     """By broker. What the whole broker lacks, or a name server takes from all of it, is not the topic's fault."""
     everywhere, own = wiped_brokers(facts), {one.name: one.permission for one in facts.restricted.values()}
     ill: dict[str, QueueData] = {}
@@ -185,7 +185,7 @@ def _allows(queues: QueueData, bit: int) -> bool:
     return bool(queues.perm & bit) and (queues.write_queue_nums if bit == PERM_WRITE else queues.read_queue_nums) > 0
 
 
-def _not_allowed(facts: Facts, topic: str, ill: dict[str, QueueData], sentence: str) -> Finding:
+def _not_allowed(facts: FleetFacts, topic: str, ill: dict[str, QueueData], sentence: str) -> Diagnosis:
     masters, commands = facts.masters(), []
     evidence = tuple(
         _("%(broker)s: permission %(perm)s, %(read)d read queues, %(write)d write queues (request 105)")
@@ -200,7 +200,7 @@ def _not_allowed(facts: Facts, topic: str, ill: dict[str, QueueData], sentence: 
             commands.append(mqadmin(facts, command, "-b", addr, "-t", topic, *queues, "-p", "6"))
     weight = Weight.EXPLAINS if ill.keys() >= facts.queues(topic).keys() else Weight.PARTLY
     words = {"topic": topic, "brokers": listed(ill)}
-    return Finding(READ_ONLY, State.ILL, sentence % words, evidence, tuple(commands), weight)
+    return Diagnosis(READ_ONLY, Health.ILL, sentence % words, evidence, tuple(commands), weight)
 
 
 def perm_text(perm: int) -> str:
@@ -214,7 +214,7 @@ FEW = "few-queues"
 CREATED_QUEUES_MAX = 4
 
 
-def few(facts: Facts) -> Iterator[Finding]:
+def few(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each topic that looks created automatically, and that only some brokers of its cluster have."""
     creators, groups = set(facts.queues(CREATION_TOPIC)), facts.groups
     masters = set(facts.masters())
@@ -229,7 +229,7 @@ def few(facts: Facts) -> Iterator[Finding]:
             yield _on_few(facts, topic, set(queues), peers - queues.keys(), clusters)
 
 
-def _on_few(facts: Facts, topic: str, having: set[str], lacking: set[str], clusters: set[str]) -> Finding:
+def _on_few(facts: FleetFacts, topic: str, having: set[str], lacking: set[str], clusters: set[str]) -> Diagnosis:
     sentence = _("The topic %(topic)s is on %(having)s only, and not on %(lacking)s: it was created by the first "
                  "message to it, so all its load is there.") % {
         "topic": topic, "having": listed(having), "lacking": listed(lacking)}  # fmt: skip
@@ -239,4 +239,4 @@ def _on_few(facts: Facts, topic: str, having: set[str], lacking: set[str], clust
         for name, one in sorted(facts.queues(topic).items())
     )  # fmt: skip
     commands = tuple(mqadmin(facts, "updateTopic", "-c", cluster, "-t", topic) for cluster in sorted(clusters))
-    return Finding(FEW, State.ILL, sentence, evidence, commands, Weight.NOTE)
+    return Diagnosis(FEW, Health.ILL, sentence, evidence, commands, Weight.NOTE)
