@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from benchmarks.servers.machine import commit, facts, load_average
-from rocketns.pipeline.cli.collecting import Progress
+from rocketns.pipeline.saying import Say, timed_lines
 from tests.pipeline.synthetic import FleetSpec, make_fleet
 
 SIZES = (1.7, 5.0, 17.0)
@@ -86,7 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.audit", description=__doc__)
     parser.add_argument("millions", nargs="*", type=float, default=SIZES, help="events (default: 1.7 5 17)")
     sizes = parser.parse_args().millions
-    say, rows = Progress(time.monotonic), []
+    say, rows = timed_lines(), []
     about = facts({}) | {"commit": commit(), "command": f"python -m benchmarks.audit {' '.join(map(str, sizes))}"}
     for size in sizes:
         with tempfile.TemporaryDirectory(prefix="rocketns-bench-") as folder:
@@ -97,7 +97,7 @@ def main() -> None:
     print(page(result))
 
 
-def measured(millions: float, folder: Path, say: Progress) -> dict[str, Any]:
+def measured(millions: float, folder: Path, say: Say) -> dict[str, Any]:
     """One size."""
     spec = FleetSpec.of_events(round(millions * 1e6))
     truth = make_fleet(spec, folder / "journal", say)

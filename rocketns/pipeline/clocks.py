@@ -35,7 +35,7 @@ class Server(NamedTuple):
     heard: int
 
 
-class Day(NamedTuple):
+class ClockDay(NamedTuple):
     """``samples``: of each new data version, when each name server heard it first, epoch us by its own clock."""
 
     day: str
@@ -59,7 +59,7 @@ class Day(NamedTuple):
         return found
 
 
-class Clock(NamedTuple):
+class ClockEstimate(NamedTuple):
     """A clock as in CLOCK_DAYS. ``latest``: its last differences, us, the last one first."""
 
     offset: int = 0
@@ -70,18 +70,18 @@ class Clock(NamedTuple):
     latest: tuple[int, ...] = ()
 
 
-def clock_rows(days: Iterable[Day], within: int | None = None) -> Iterator[tuple[Any, ...]]:
+def clock_rows(days: Iterable[ClockDay], within: int | None = None) -> Iterator[tuple[Any, ...]]:
     """Rows of CLOCK_DAYS. ``within``: by how much clocks differ at most (--clocks, us)."""
     reference: str | None = None
-    known: dict[str, Clock] = {}
+    known: dict[str, ClockEstimate] = {}
     for day in sorted(days):
         reference = reference or day.reference
         differences = day.differences()
         shift = _shift(day.reference, reference, differences, known)
         known = {
-            ns: Clock(method=REFERENCE, uncertainty=0)
+            ns: ClockEstimate(method=REFERENCE, uncertainty=0)
             if ns == reference
-            else _clock(differences.get(ns, ()), known.get(ns, Clock()), shift, is_local=ns == day.reference)
+            else _clock(differences.get(ns, ()), known.get(ns, ClockEstimate()), shift, is_local=ns == day.reference)
             for ns in {*day.servers, *known}
         } | _observed(day, known)
         for ns, clock in sorted(known.items()):
@@ -89,25 +89,28 @@ def clock_rows(days: Iterable[Day], within: int | None = None) -> Iterator[tuple
             yield day.day, ns, *shown[:4], reference, shown.uncertainty
 
 
-def _observed(day: Day, before: Mapping[str, Clock]) -> dict[str, Clock]:
+def _observed(day: ClockDay, before: Mapping[str, ClockEstimate]) -> dict[str, ClockEstimate]:
     """The same clock for all that were watched from outside."""
     watched = {ns for ns, one in day.servers.items() if one.observed}
     watched |= {ns for ns, clock in before.items() if clock.method == OBSERVED}
     exact = 0 if watched >= {*day.servers, *before} else None
-    return dict.fromkeys(watched, Clock(method=OBSERVED, uncertainty=exact))
+    return dict.fromkeys(watched, ClockEstimate(method=OBSERVED, uncertainty=exact))
 
 
 def _shift(
-    local: str | None, reference: str | None, differences: Mapping[str, Sequence[int]], known: Mapping[str, Clock]
+    local: str | None,
+    reference: str | None,
+    differences: Mapping[str, Sequence[int]],
+    known: Mapping[str, ClockEstimate],
 ) -> int:
     """How far the clock of the day's reference is ahead of the run's, us."""
     if local is None or reference is None or local == reference:
         return 0
     found = judged(differences.get(reference, ()))
-    return known.get(local, Clock()).offset if found is None else -found.offset
+    return known.get(local, ClockEstimate()).offset if found is None else -found.offset
 
 
-def _clock(differences: Sequence[int], before: Clock, shift: int, *, is_local: bool) -> Clock:
+def _clock(differences: Sequence[int], before: ClockEstimate, shift: int, *, is_local: bool) -> ClockEstimate:
     """A name server's clock at the end of a day."""
     if is_local:
         return before._replace(offset=shift) if before.method != NONE else before
@@ -117,7 +120,7 @@ def _clock(differences: Sequence[int], before: Clock, shift: int, *, is_local: b
     return (found or before)._replace(latest=latest)
 
 
-def judged(differences: Sequence[int]) -> Clock | None:
+def judged(differences: Sequence[int]) -> ClockEstimate | None:
     """The clock, if enough samples agree."""
     if len(differences) < SAMPLES_MIN:
         return None
@@ -126,10 +129,10 @@ def judged(differences: Sequence[int]) -> Clock | None:
     near = [distance for distance in away if distance <= AGREE_US]
     if len(near) * 2 < len(away):
         return None
-    return Clock(offset, len(away), round(median(away)), VERSIONS, max(near))
+    return ClockEstimate(offset, len(away), round(median(away)), VERSIONS, max(near))
 
 
-def bounded(clock: Clock, within: int) -> Clock:
+def bounded(clock: ClockEstimate, within: int) -> ClockEstimate:
     """The clock, if clocks differ by ``within`` at most. One that was measured stays as it was measured."""
     if clock.uncertainty is not None:
         return clock

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from operator import itemgetter
-from typing import Any
 
 from pyspark.sql import SparkSession
 
+from rocketns.pipeline.contract.frames import Row
 from rocketns.pipeline.contract.terms import HOUR_US, BadInput, exact_text
 from rocketns.pipeline.report.text import strict
-from rocketns.pipeline.report.words.sources import known_to
+from rocketns.pipeline.report.words.names import known_to
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import folder_at
 from rocketns.pipeline.storage.results import current, table_rows
-
-Row = Mapping[str, Any]
 
 # A name server writes a whole snapshot an hour, which restores the state after lost records.
 RESTORED_US = HOUR_US
@@ -40,16 +38,13 @@ def explained_route(spark: SparkSession | None, out: str, topic: str, at: int) -
         boot = next((row for row in boots if row["ns"] == server["ns"]), None)
         own = [row for row in values if row["ns"] == server["ns"]]
         lines += _server(server, boot, sorted(_at(own, at), key=itemgetter("broker")), members)
-        lines += [*_perhaps(own, at), *(_loss(hole) for hole in holes if _is_of(hole, boot))]
+        lost = [hole for hole in holes if boot and (hole["ns"], hole["boot"]) == (boot["ns"], boot["boot"])]
+        lines += [*_perhaps(own, at), *map(_loss, lost)]
     return [strict(line) for line in lines]
 
 
 def _at(rows: Iterable[Row], at: int) -> list[Row]:
     return [row for row in rows if row["t1"] <= at < row["t2"]]
-
-
-def _is_of(hole: Row, boot: Row | None) -> bool:
-    return boot is not None and (hole["ns"], hole["boot"]) == (boot["ns"], boot["boot"])
 
 
 def _clocks(clock_days: Iterable[Row], at: int) -> Iterator[str]:

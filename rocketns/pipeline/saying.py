@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from time import monotonic
 
 from rocketns.languages import language, texts, use
 
 _ = texts("audit")
+
+Say = Callable[[str], None]  # prints a line of progress
+
+
+def timed_lines() -> Say:
+    """Prints each line on standard error, with the seconds since this call."""
+    begun = monotonic()
+
+    def say(line: str) -> None:
+        sys.stderr.write(f"{monotonic() - begun:6.1f} s  {line}\n")
+        sys.stderr.flush()
+
+    return say
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from rocketns.config.tls import TLS_PROPERTIES
 from rocketns.doctor import arguments as doctor
 from rocketns.languages import parsers
 from rocketns.pipeline.cli import arguments as audit
-from rocketns.pipeline.storage.verifying import ChainDamage
+from rocketns.pipeline.cli.verify import ChainDamage
 from rocketns.shadow import options as shadow
 from rocketns.tools import arguments as tools
 from tests.check.source import ROOT

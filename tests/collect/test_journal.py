@@ -22,7 +22,7 @@ from rocketns.journal.buffer import Buffer
 from rocketns.journal.encoding import unescaped
 from rocketns.journal.restore import restore
 from rocketns.journal.segments import Store
-from rocketns.pipeline.storage.verifying import check as verify
+from rocketns.pipeline.cli.verify import check as verify
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicQueueMappingInfo, TopicRouteData
 from rocketns.routeinfo.events import Event
 from tests.collect.test_observed import MORE, QUEUES, A, B, group, route, watched

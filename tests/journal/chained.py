@@ -10,7 +10,7 @@ from pathlib import Path
 from rocketns.journal.buffer import Buffer, BufferLimits
 from rocketns.journal.segments import Store
 from rocketns.journal.writer import Retention, Writer
-from rocketns.pipeline.storage.verifying import Checked, check
+from rocketns.pipeline.cli.verify import Checked, check
 
 NS = "n1"
 BOOT_MS = 1_795_219_200_000

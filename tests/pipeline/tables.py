@@ -9,14 +9,12 @@ from typing import Any
 
 import pyarrow.parquet
 
-from rocketns.pipeline.storage.results import CSV
-
 DIGITS = 9  # sums of fractions differ after these, by the order of their parts
 
 
 def tables_in(results: Path) -> dict[str, list[str]]:
     """The rows of each table as sorted lines."""
-    folders = [path for path in sorted(results.iterdir()) if path.is_dir() and path.name != CSV]
+    folders = [path for path in sorted(results.iterdir()) if path.is_dir()]
     return {folder.name: sorted_lines(pyarrow.parquet.read_table(folder).to_pylist()) for folder in folders}
 
 

@@ -28,17 +28,17 @@ from rocketns.pipeline.stream.conditions import (
     partition_of,
     silences,
 )
+from rocketns.pipeline.stream.memory import BootState, Servers, Uptime, servers_at_watermark
 from rocketns.pipeline.stream.outlets import REPEAT_S, WAITS_S, Alert, AlertLog, Alertmanager, Webhook
-from rocketns.pipeline.stream.servers import Boot, Servers, Uptime, servers_at_watermark
 
 S = 1_000_000
 SILENT_AFTER = 60 * S
 
 
 def boot(ns: str, last_s: float, *, start_s: int = 1, stopped_s: int | None = None, known: bool = True,
-         compared: bool = False) -> Boot:  # fmt: skip
+         compared: bool = False) -> BootState:  # fmt: skip
     stopped = None if stopped_s is None else stopped_s * S
-    return Boot(ns, start_s * 1000, start_s * S if known else None, stopped, round(last_s * S), compared)
+    return BootState(ns, start_s * 1000, start_s * S if known else None, stopped, round(last_s * S), compared)
 
 
 def test_the_watermark_is_the_earliest_end_of_a_journal_and_never_goes_back() -> None:
@@ -127,7 +127,7 @@ def test_the_words_of_a_partition_are_harmless_and_its_details_exact() -> None:
 
 
 def test_the_end_of_watching_is_no_kill() -> None:
-    first, second = (Boot("n1", number, 1, None, 2, True, None, observed=True) for number in (1, 2))
+    first, second = (BootState("n1", number, 1, None, 2, True, None, observed=True) for number in (1, 2))
     assert kills(Servers((first, second), frozenset(), 1, 5), [first]) == []
     ends = [span.end_cause for span in Servers((first, second), frozenset(), 1, 5).uptime()]
     assert ends == ["unwatched", "open"]

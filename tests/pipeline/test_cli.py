@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from rocketns.collect.arguments import parse as collector_parse
-from rocketns.pipeline.cli.arguments import duration, duration_or_folder, instant, parse
+from rocketns.pipeline.cli.arguments import duration, instant, parse
 from rocketns.pipeline.cli.audit import main
-from rocketns.pipeline.cli.collecting import Progress, arguments, collected, journal_of, with_unread
+from rocketns.pipeline.cli.collecting import collected, journal_of, with_unread
 from rocketns.pipeline.cli.spark import check_extra
 from rocketns.pipeline.contract.terms import BadInput
 from tests.journal.chained import BOOT_MS, Boot, files, journal, unsealed
@@ -35,8 +35,7 @@ def test_a_time_is_utc_unless_it_has_a_zone(text: str, us: int) -> None:
 @pytest.mark.parametrize(("text", "us"), [("5s", 5_000_000), ("250ms", 250_000), ("2", 2_000_000), ("1.5m", 90_000_000),
                                           ("7d", 604_800_000_000), ("1h30m", 5_400_000_000)])  # fmt: skip
 def test_a_duration_is_seconds_unless_it_has_a_unit(text: str, us: int) -> None:
-    assert duration(text) == duration_or_folder(text) == us
-    assert duration_or_folder(f"./{text}") == f"./{text}"
+    assert duration(text) == us
 
 
 @pytest.mark.parametrize(
@@ -75,18 +74,12 @@ RUN = ("run", "--out", "o")
 TWO = ("--name-servers", "a=ns-1:9876,ns-2:9876")
 
 
-def test_the_collector_takes_the_options_as_they_are_written() -> None:
-    given = (*TWO, "--for", "90s", "--interval", "2s", "--requests-per-second", "200", "--brokers")
-    settings = collector_parse(arguments(parse([*RUN, *given]), "j"), {})
+def test_the_collector_takes_the_options_and_a_name_server_that_was_never_read_makes_the_run_incomplete() -> None:
+    options, given = parse([*RUN, *TWO, "--for", "90s"]), list[Sequence[str]]()
+    assert not collected(options, journal_of(options), lambda _text: None, lambda words: [given.append(words)] and 1)
+    settings = collector_parse(given[-1], {})
     assert [ns for ns, _ in settings.name_servers] == ["a", "ns-2-9876"]
-    assert (settings.journal, settings.for_s, settings.interval_s, settings.per_second, settings.ask_brokers) == (
-        "j", 90, 2, 200, True,
-    )  # fmt: skip
-
-
-def test_a_name_server_that_was_never_read_makes_the_run_incomplete() -> None:
-    options = parse([*RUN, *TWO])
-    assert not collected(options, journal_of(options), Progress(lambda: 0.0), lambda _words: 1)
+    assert (settings.journal, settings.for_s) == ("o/collected", 90)
     assert [with_unread(status) for status in (0, 1, 2, 3, 70)] == [3, 3, 2, 3, 70]
 
 

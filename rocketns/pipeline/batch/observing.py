@@ -8,28 +8,18 @@ now. The observation does not wait for it. The journal of a stopped name server 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract import terms
+from rocketns.pipeline.contract.frames import Observation, Row
 from rocketns.pipeline.contract.schema import ReadFile
-from rocketns.pipeline.contract.terms import (
-    CLOCK_DOUBT_US,
-    EPOCH,
-    ROTATE_US,
-    SECOND_US,
-    SILENT_AFTER_US,
-    BadInput,
-    moment,
-)
 from rocketns.pipeline.jobs.clocks import may_be_off
 from rocketns.pipeline.saying import _
 
-Row = Mapping[str, Any]
 
-
-class Reach(NamedTuple):
+class JournalEnd(NamedTuple):
     """How far the journal of a name server reaches, epoch us. By ``lag`` it may be behind while the server is well, and
     by ``doubt`` its clock may differ from the others."""
 
@@ -55,7 +45,7 @@ def extent(files: Iterable[ReadFile]) -> Extent:
     record."""
     by_server = _in_order(one for one in files if one.first is not None)
     if not by_server:
-        raise BadInput(_("the journals hold no record that can be read"))
+        raise terms.BadInput(_("the journals hold no record that can be read"))
     last = max(one.last or 0 for of in by_server.values() for one in of)
     days = sorted({one.dt for of in by_server.values() for one in of[-2:]})
     opened = frozenset(ns for ns, of in by_server.items() if of[-1].open)
@@ -93,7 +83,7 @@ def last_days(files: Sequence[ReadFile], days: int) -> Horizon | None:
     if not latest:
         return None
     before = date.fromisoformat(latest[(len(latest) - 1) // 2]) - timedelta(days)
-    begin = (datetime.combine(before + timedelta(1), time(), UTC) - EPOCH) // timedelta(microseconds=1)
+    begin = (datetime.combine(before + timedelta(1), time(), UTC) - terms.EPOCH) // timedelta(microseconds=1)
     return Horizon(begin, str(before)) if min(one.dt for one in files) <= str(before) else None
 
 
@@ -103,15 +93,15 @@ def by_own_clocks(t0: int | None, t1: int | None, known: Extent, reaches: Iterab
     return Observation(known.first if t0 is None else t0, newest + 1 if t1 is None else min(t1, newest + 1))
 
 
-def reach_of(reached: Row, offset: Row | None, *, is_open: bool) -> Reach:
+def reach_of(reached: Row, offset: Row | None, *, is_open: bool) -> JournalEnd:
     """From a row of REACHES and of CLOCK_DAYS. ``is_open``: its last file was read while it was being written."""
-    rotation = ROTATE_US if reached["rotate_s"] is None else reached["rotate_s"] * SECOND_US
-    return Reach(
+    rotation = terms.ROTATE_US if reached["rotate_s"] is None else reached["rotate_s"] * terms.SECOND_US
+    return JournalEnd(
         reached["ns"],
         reached["last"] - (offset["offset"] if offset else 0),
         reached["stopped"] is not None,
-        SILENT_AFTER_US + (0 if is_open else rotation),
-        min(may_be_off(offset["uncertainty"] if offset else None), CLOCK_DOUBT_US),
+        terms.SILENT_AFTER_US + (0 if is_open else rotation),
+        min(may_be_off(offset["uncertainty"] if offset else None), terms.CLOCK_DOUBT_US),
     )
 
 
@@ -120,12 +110,12 @@ def last_day_of_each(clock_days: Iterable[Row]) -> dict[str, Row]:
     return {row["ns"]: row for row in sorted(clock_days, key=lambda row: str(row["day"]))}
 
 
-def common_end(reaches: Sequence[Reach]) -> int:
+def common_end(reaches: Sequence[JournalEnd]) -> int:
     """The latest moment that every live name server has reached. A name server is live if it has not stopped and is
     not further behind the newest journal than it may be."""
     newest = max(reaches, key=lambda reach: reach.last)
 
-    def lives(reach: Reach) -> bool:
+    def lives(reach: JournalEnd) -> bool:
         return not reach.stopped and newest.last - reach.last <= reach.lag + max(reach.doubt, newest.doubt)
 
     return min((reach.last for reach in reaches if lives(reach)), default=newest.last)
@@ -136,15 +126,15 @@ def observed(t0: int | None, t1: int | None, first: int, end: int) -> Observatio
 
     The state at the end of a journal is taken to last for SILENT_AFTER_US, if that was requested.
     """
-    until = end + 1 if t1 is None or t1 > end + SILENT_AFTER_US else t1
+    until = end + 1 if t1 is None or t1 > end + terms.SILENT_AFTER_US else t1
     observation = Observation(first if t0 is None else t0, until)
     if t1 is not None and (observation.t0 > end or t1 <= first):
         said = _("the journals have no record of that time: they go from %(begin)s to %(end)s")
-        raise BadInput(said % {"begin": moment(first), "end": moment(end)})
+        raise terms.BadInput(said % {"begin": terms.moment(first), "end": terms.moment(end)})
     if observation.t0 >= observation.t1:
-        begin, ends = moment(observation.t0), moment(observation.t1)
+        begin, ends = terms.moment(observation.t0), terms.moment(observation.t1)
         said = _("the observation is empty: it begins at %(begin)s and ends at %(end)s")
-        raise BadInput(said % {"begin": begin, "end": ends})
+        raise terms.BadInput(said % {"begin": begin, "end": ends})
     return observation
 
 
@@ -152,5 +142,5 @@ def too_short(asked: int | None, observation: Observation) -> list[str]:
     """A sentence if the journals end before the requested end."""
     if asked is None or asked <= observation.t1:
         return []
-    shown = {"end": moment(observation.t1), "asked": moment(asked)}
+    shown = {"end": terms.moment(observation.t1), "asked": terms.moment(asked)}
     return [_("The journals end at %(end)s, before the requested %(asked)s.") % shown]

@@ -21,16 +21,15 @@ from rocketns.languages import N_
 from rocketns.languages.texts import ENGLISH
 from rocketns.pipeline.batch.observing import last_day_of_each, too_short
 from rocketns.pipeline.contract.catalogue import CERTAIN, FINDINGS, JOBS, LISTED
-from rocketns.pipeline.contract.frames import Observation, columns, frame_of
-from rocketns.pipeline.contract.tables import Table
-from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, STATUS, Verdict
+from rocketns.pipeline.contract.frames import Observation, Table, columns, frame_of
+from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, STATUS, AuditVerdict
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report.beside import json_lines, markdown
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.summary import headline, numbers
 from rocketns.pipeline.report.text import strict
-from rocketns.pipeline.report.words.sources import clock_notes, given_notes, outside_notes
+from rocketns.pipeline.report.words.names import clock_notes, outside_notes
 from rocketns.pipeline.saying import _, speaking
 from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results
 from rocketns.pipeline.storage.stored import Delivered
@@ -40,7 +39,7 @@ class RunOutcome(NamedTuple):
     """``lines`` are for standard output. ``headline``: the first sentence of the page; ``listed``: how many incidents
     it lists; ``clocks``: a sentence for those that are not known well enough."""
 
-    verdict: Verdict
+    verdict: AuditVerdict
     findings: Mapping[str, int]
     incomplete: Sequence[str]
     report: str
@@ -58,9 +57,11 @@ class RunOutcome(NamedTuple):
         missing = [_("incomplete: %(reason)s") % {"reason": sentence} for sentence in self.incomplete]
         missing += [_("clocks: %(note)s") % {"note": sentence} for sentence in self.clocks]
         heads = {
-            Verdict.NOTHING: self._nothing(),
-            Verdict.FINDINGS: _("Found:"),
-            Verdict.INCOMPLETE: _("Found in what is there:") if found_lines else _("Nothing found in what is there."),
+            AuditVerdict.NOTHING: self._nothing(),
+            AuditVerdict.FINDINGS: _("Found:"),
+            AuditVerdict.INCOMPLETE: _("Found in what is there:")
+            if found_lines
+            else _("Nothing found in what is there."),
         }
         begin = [strict(self.headline)] if self.headline else []
         return [*begin, *missing, heads[self.verdict], *found_lines, _("report: %(path)s") % {"path": self.report}]
@@ -101,33 +102,14 @@ def unread(foreign: Mapping[str, int]) -> list[str]:
     return [said % {"n": f"{n:,}", "version": version, "known": VERSION} for version, n in foreign.items()]
 
 
-def verdict(findings: Mapping[str, int], incomplete: Sequence[str]) -> Verdict:
+def verdict(findings: Mapping[str, int], incomplete: Sequence[str]) -> AuditVerdict:
     """Incomplete input comes first: with lost records, absence of a finding proves nothing."""
     if incomplete:
-        return Verdict.INCOMPLETE
-    return Verdict.FINDINGS if any(findings.values()) else Verdict.NOTHING
+        return AuditVerdict.INCOMPLETE
+    return AuditVerdict.FINDINGS if any(findings.values()) else AuditVerdict.NOTHING
 
 
 SUMMARY_VERSION = 3
-# The keys of summary.json. docs/tables.md is made from this.
-SUMMARY_KEYS = {
-    "version": f"version of this format: {SUMMARY_VERSION}",
-    "run": "id of the run that counts",
-    "results": "folder of its tables, below `--out`",
-    "verdict": "nothing, findings or incomplete",
-    "exit_status": "0, 1 or 3: that of the run",
-    "observation": "t0 and t1, epoch us: the time that was looked at is [t0, t1)",
-    "findings": "how many of each finding; tables.md names them by table",
-    "incomplete": "why the input is incomplete, one sentence each",
-    "input": "records and files that were delivered more than once, files of another version",
-    "figures": "sizes of the fleet, and of what is in doubt",
-    "incidents": "how many incidents of the one list go on, and how many there are of each level and kind",
-    "headline": "what is wrong, in one sentence: the first sentence of report.html",
-    "notes": "sentences for sections of the page; `clocks`: name servers whose clocks are not known well enough",
-    "told": "what `notes` are made from beside the tables, for `report --language`",
-    "options": "options of the run, as texts",
-    "report": "name of the page; report.md and incidents.jsonl are beside it",
-}
 # Divergences whose name servers are followed over time, topics of each, and the rows that are read for that.
 FOLLOWED_MAX, TOPICS_FOLLOWED, FOLLOWED_ROWS_MAX = 3_000, 2, 50_000
 # The tables with the effects of incidents. If the list is made from a part of their rows, all rows are counted.
@@ -191,7 +173,6 @@ def sentences(results: Results, observation: Observation, told: Told, came: Deli
     for section, outside in outside_notes(results.rows("sources"), results.rows("ns_uptime")).items():
         notes[section] += outside
     clocks = list(last_day_of_each(results.rows("clock_days")).values())
-    notes["quality"] += given_notes(clocks, told.clocks)
     notes[CLOCKS] += clock_notes(clocks, told.clocks)
     return Sentences(why, {section: said for section, said in notes.items() if said})
 
@@ -238,7 +219,7 @@ def _of_run(results: Results, summary: Mapping[str, Any]) -> ReportInput:
     return ReportInput(
         t0=observation.t0,
         t1=observation.t1,
-        verdict=Verdict(summary["verdict"]),
+        verdict=AuditVerdict(summary["verdict"]),
         incomplete=incomplete,
         options=summary["options"],
         figures=summary["figures"],

@@ -1,42 +1,46 @@
-"""A whole run: journals → events → every job of the catalogue → result tables, summary.json and report.html.
+"""A whole run: journals → events → every job of the catalogue, called in order → tables, summary.json, report.
 
 Each table is computed once, written below --out, and read back by whatever needs it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
+from threading import Event
 from typing import NamedTuple
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.batch.observing import (
-    by_own_clocks,
-    common_end,
-    extent,
-    last_day_of_each,
-    last_days,
-    observed,
-    reach_of,
-)
-from rocketns.pipeline.batch.reporting import (
-    SUMMARY_VERSION,
-    RunOutcome,
-    Told,
-    incidents_in_short,
-    outcome_of,
-    pages_of,
-    report_input,
-    summarise,
-    unread,
-)
-from rocketns.pipeline.batch.tables import Options, Read, Say, clocks_table, other_tables
-from rocketns.pipeline.contract.frames import Observation, plain_rows
+from rocketns.pipeline.batch import observing, reporting
+from rocketns.pipeline.contract.frames import Observation, Row, plain_rows
+from rocketns.pipeline.contract.schema import ReadFile
 from rocketns.pipeline.contract.terms import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, BadInput, moment
-from rocketns.pipeline.jobs.reach import reaches
-from rocketns.pipeline.saying import _
+from rocketns.pipeline.jobs.access import admin_changes, new_addresses, refused_requests
+from rocketns.pipeline.jobs.brokers import broker_stats, departures
+from rocketns.pipeline.jobs.clocks import clock_days, corrected
+from rocketns.pipeline.jobs.impact import group_members, imbalance, impact
+from rocketns.pipeline.jobs.quality import quality, sources, topic_doubts
+from rocketns.pipeline.jobs.reach import late_days, reaches, suspects, with_repaired_times
+from rocketns.pipeline.jobs.state import Base, base, broker_intervals, topic_intervals
+from rocketns.pipeline.jobs.tallies import callers, counts, covered, gaps, hours
+from rocketns.pipeline.jobs.topics import (
+    clients,
+    dead_topics,
+    missing_topics,
+    system_topics,
+    topics,
+    uncovered,
+    user_topics_of_brokers,
+    without_unread,
+)
+from rocketns.pipeline.jobs.unwritable import unwritable
+from rocketns.pipeline.jobs.windows import divergences, key_windows, topic_segments
+from rocketns.pipeline.saying import Say, _
 from rocketns.pipeline.storage.folders import folder_at
-from rocketns.pipeline.storage.ingest import Ingested, ingest
+from rocketns.pipeline.storage.ingest import ingest
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, Results, current, materialized_if_small
 from rocketns.pipeline.storage.stored import OpenText, delivered, open_texts, read_events, read_files, tail_after
 
@@ -52,56 +56,39 @@ class Request(NamedTuple):
     min_window: int = MIN_WINDOW_US
     groups: Sequence[int] = GROUP_SIZES
     dead_days: int = DEAD_DAYS
-    csv: bool = False
     days: int | None = None
     clocks: int | None = None
 
 
-def audit(spark: SparkSession, request: Request, say: Say) -> RunOutcome:
+def audit(spark: SparkSession, request: Request, say: Say) -> reporting.RunOutcome:
     """The whole run. BadInput if the journals cannot be read or have no record of the observation."""
-    being_written = open_texts(spark, [request.journal])
+    being_written = open_texts(spark, request.journal)
     ingest_only(spark, request.journal, request.out, say)
-    results = Results(spark, folder_at(spark, request.out), csv=request.csv)
+    results = Results(spark, folder_at(spark, request.out))
     observation, uncovered, since = computed(spark, request, being_written, results, say)
     say(_("report"))
     came = delivered(spark, stored_in(request.out), since)
     results.clear()
     places = {"journal": folder_at(spark, request.journal).anywhere, "out": folder_at(spark, request.out).anywhere}
     shown_options = places | shown(request, observation, str(spark.sparkContext.master))
-    told = Told(request.t1, request.dead_days, request.clocks, uncovered)
-    summary = summarise(results, observation, told, shown_options, came)
-    data = report_input(results, summary)
-    summary |= incidents_in_short(data)
-    results.publish(summary, pages_of(data))
-    return outcome_of(summary, data, request.out)
+    told = reporting.Told(request.t1, request.dead_days, request.clocks, uncovered)
+    summary = reporting.summarise(results, observation, told, shown_options, came)
+    data = reporting.report_input(results, summary)
+    summary |= reporting.incidents_in_short(data)
+    results.publish(summary, reporting.pages_of(data))
+    return reporting.outcome_of(summary, data, request.out)
 
 
 def ingest_only(spark: SparkSession, journal: str, out: str, say: Say) -> str:
     """Read new journal files into Parquet below ``out``; returns one sentence about them."""
     say(_("reading %(journal)s") % {"journal": journal})
     done = ingest(spark, journal, stored_in(out))
-    text = in_words(done)
+    values = {"files": f"{done.files:,}", "mb": f"{done.size / 1e6:,.1f}", "skipped": f"{done.skipped:,}"}
+    text = _("read %(files)s files with %(mb)s MB; %(skipped)s were there already") % values
     say(text)
-    for sentence in unread(done.foreign):
+    for sentence in reporting.unread(done.foreign):
         say(_("warning: %(sentence)s") % {"sentence": sentence})
     return text
-
-
-def in_words(done: Ingested) -> str:
-    """The result of an ingest as a sentence."""
-    values = {
-        "files": f"{done.files:,}", "mb": f"{done.size / 1e6:,.1f}", "skipped": f"{done.skipped:,}",
-        "repeated": f"{done.repeated:,}", "copies": f"{done.copies:,}",
-    }  # fmt: skip
-    if done.repeated:
-        return (
-            _(
-                "read %(files)s files with %(mb)s MB; %(skipped)s were there already; %(repeated)s records were "
-                "delivered again, %(copies)s whole files among them"
-            )
-            % values
-        )
-    return _("read %(files)s files with %(mb)s MB; %(skipped)s were there already") % values
 
 
 def stored_in(out: str) -> str:
@@ -125,14 +112,14 @@ def computed(
     stored = stored_in(request.out)
     tail = tail_after(spark, stored, being_written)
     files = [*read_files(spark, stored), *tail.files]
-    begin = last_days(files, request.days) if request.days else None
+    begin = observing.last_days(files, request.days) if request.days else None
     if begin is not None:
         request = request._replace(t0=begin.t0)
         files = [one for one in files if one.dt >= begin.since]
-    known = extent(files)
+    known = observing.extent(files)
     last_files = read_events(spark, stored, days=known.days)
     reached = plain_rows(reaches(last_files.unionByName(tail.events)))
-    own = by_own_clocks(request.t0, request.t1, known, reached)
+    own = observing.by_own_clocks(request.t0, request.t1, known, reached)
     needed = own._replace(t1=known.last if request.t1 is None else request.t1)
     # A few rows in the plans themselves: most of a short run is the analysis of plans, which grows with their depth.
     every = read_events(spark, stored, needed).unionByName(tail.events)
@@ -140,30 +127,30 @@ def computed(
     results.small = events is not every
     clocks_table(events, own, request.clocks, results, say)
     clocks = results.rows("clock_days")
-    latest = last_day_of_each(clocks)
-    ends = [reach_of(row, latest.get(row["ns"]), is_open=row["ns"] in known.open) for row in reached]
-    observation = observed(request.t0, request.t1, known.first, common_end(ends))
-    options = Options(request.min_window, request.groups, request.dead_days, request.clocks)
-    read = Read(events, files, clocks)
+    latest = observing.last_day_of_each(clocks)
+    ends = [observing.reach_of(row, latest.get(row["ns"]), is_open=row["ns"] in known.open) for row in reached]
+    observation = observing.observed(request.t0, request.t1, known.first, observing.common_end(ends))
+    options = JobOptions(request.min_window, request.groups, request.dead_days, request.clocks)
+    read = RunInput(events, files, clocks)
     uncovered = other_tables(read, observation, options, results, say)
     return Computed(observation, uncovered, "" if begin is None else begin.since)
 
 
-def report_again(spark: SparkSession, out: str) -> RunOutcome:
+def report_again(spark: SparkSession, out: str) -> reporting.RunOutcome:
     """The pages again, from the tables that the last run left below ``out``. BadInput if there was none, or if its
     summary has another version."""
     folder = folder_at(spark, out)
     summary = current(folder)
-    if (version := summary.get("version")) != SUMMARY_VERSION:
+    if (version := summary.get("version")) != reporting.SUMMARY_VERSION:
         said = _(
             "%(path)s has version %(version)s, and this rocketns knows %(known)s. Start 'rocketns audit run' again, or "
             "use the rocketns that wrote it."
         )
-        raise BadInput(said % {"path": folder.path(SUMMARY), "version": version, "known": SUMMARY_VERSION})
+        raise BadInput(said % {"path": folder.path(SUMMARY), "version": version, "known": reporting.SUMMARY_VERSION})
     results = Results(spark, folder, summary["run"])
-    data = report_input(results, summary)
-    results.show(pages_of(data))
-    return outcome_of(summary, data, out)
+    data = reporting.report_input(results, summary)
+    results.show(reporting.pages_of(data))
+    return reporting.outcome_of(summary, data, out)
 
 
 def shown(request: Request, observation: Observation, master: str) -> dict[str, str]:
@@ -176,3 +163,154 @@ def shown(request: Request, observation: Observation, master: str) -> dict[str, 
         "dead_days": str(request.dead_days),
         "master": master,
     } | ({} if request.clocks is None else {"clocks": f"{request.clocks / 1e6:g} s"})
+
+
+# Planning a query takes one core; meanwhile the tasks of others use the rest.
+AT_ONCE = 3
+
+Work = Callable[[], object]
+
+
+class JobOptions(NamedTuple):
+    """What a run computes with. Durations are us. ``clocks``: by how much clocks differ at most, if that is known."""
+
+    min_window: int
+    group_sizes: Sequence[int]
+    dead_days: int
+    clocks: int | None
+
+
+class RunInput(NamedTuple):
+    """What was read: EVENTS by each name server's own clock, the files, and the rows of CLOCK_DAYS."""
+
+    events: DataFrame
+    files: Sequence[ReadFile]
+    clocks: Sequence[Row]
+
+
+class BaseTables(NamedTuple):
+    """What all other tables follow from. ``lookups``: the records of that kind; ``doubts``: TOPIC_DOUBTS;
+    ``system_topics``: topics that brokers and clusters make for themselves; ``callers``: CALLERS."""
+
+    events: DataFrame
+    lookups: DataFrame
+    base: Base
+    brokers: DataFrame
+    topics: DataFrame
+    doubts: DataFrame
+    system_topics: DataFrame
+    callers: DataFrame
+    clocks: DataFrame
+
+
+def clocks_table(raw_events: DataFrame, seen: Observation, within: int | None, results: Results, say: Say) -> DataFrame:
+    """The table ``clock_days``. ``raw_events`` and ``seen`` are by each name server's own clock."""
+    say(_("clocks"))
+    inside = raw_events.where((F.col("ts") >= seen.t0) & (F.col("ts") < seen.t1))
+    return results.save("clock_days", clock_days(inside, within))
+
+
+def other_tables(read: RunInput, seen: Observation, options: JobOptions, results: Results, say: Say) -> int:
+    """All tables but ``clock_days``, which is there. Returns on how many of the last days lookups were not journalled
+    by every name server."""
+    say(_("state: name servers, brokers, topics"))
+    state = _state(read, seen, results)
+    say(_("divergence, departures, topics, and what is missing from the journals"))
+    days: list[int] = []
+    together(
+        partial(_divergence, state, seen, options, results),
+        partial(_brokers, state, seen, results),
+        partial(_topics, state, seen, options, results, days),
+        partial(_journals, state, read, seen, results),
+    )
+    return days[0]
+
+
+def _state(read: RunInput, seen: Observation, results: Results) -> BaseTables:
+    clocks = results.frame("clock_days")
+    events = corrected(read.events, clocks)
+    days = late_days(read.files, {(row["day"], row["ns"]): row["offset"] for row in read.clocks}, seen.t1)
+    strays = suspects(events.where(F.col("dt").isin(days)), seen.t1) if days else {}
+    events = materialized_if_small(with_repaired_times(events, strays, seen.t1))
+    lookups = results.checkpoint(events.where("ev = 'lookup'"))
+    known = base(events, seen)
+    results.save("ns_uptime", known.uptime)
+    together(
+        lambda: results.save("broker_intervals", broker_intervals(events, known, seen)),
+        lambda: results.save("topic_intervals", topic_intervals(events, known, seen)),
+    )
+    brokers, of_topics = results.frame("broker_intervals"), results.frame("topic_intervals")
+    doubts = topic_doubts(events, known, of_topics, seen)
+    return BaseTables(
+        events, lookups, known, brokers, of_topics,
+        doubts=results.checkpoint(doubts) if any(boot.holes for boot in known.boots) else doubts,
+        system_topics=results.materialize(system_topics(brokers)),
+        callers=results.materialize(callers(lookups, seen)),
+        clocks=clocks,
+    )  # fmt: skip
+
+
+def _divergence(state: BaseTables, seen: Observation, options: JobOptions, results: Results) -> None:
+    checkpoint, up = results.checkpoint, state.base.uptime
+    windows = key_windows(
+        state.topics, up, seen, options.min_window, state.brokers, checkpoint,
+        topic_doubts=state.doubts, clock_days=state.clocks, system_topics=state.system_topics,
+    )  # fmt: skip
+    windows = results.save("key_windows", windows)
+    results.save("divergences", divergences(windows, state.events))
+    segments = results.save("topic_segments", topic_segments(state.topics, up, windows, seen, checkpoint))
+    members = results.save("group_members", group_members(state.callers))
+    read = without_unread(segments, state.system_topics, members)
+    results.save("impact", impact(read, options.group_sizes, members, checkpoint))
+    results.save("imbalance", imbalance(read, state.brokers))
+    shut = unwritable(state.topics, state.system_topics, seen, options.min_window)
+    results.save("unwritable", shut)
+
+
+def _brokers(state: BaseTables, seen: Observation, results: Results) -> None:
+    had = user_topics_of_brokers(state.topics, state.system_topics, seen)
+    results.save("departures", departures(state.brokers, state.events, seen, state.clocks, had))
+    beats = results.checkpoint(gaps(state.events, seen))
+    results.save("broker_stats", broker_stats(state.brokers, beats, state.base.uptime, seen))
+    results.save("admin_changes", admin_changes(state.events, seen))
+    results.save("refused_requests", refused_requests(state.events, seen))
+    results.save("new_addresses", new_addresses(state.events, seen))
+
+
+def _topics(state: BaseTables, seen: Observation, options: JobOptions, results: Results, days: list[int]) -> None:
+    up, system = state.base.uptime, state.system_topics
+    every = results.save("topics", topics(state.topics, state.brokers, up, state.callers, system, seen))
+    not_covered = results.materialize(uncovered(covered(state.lookups, seen), up, seen, options.dead_days))
+    results.save("dead_topics", dead_topics(every, not_covered, seen, options.dead_days))
+    results.save("missing_topics", missing_topics(results.materialize(hours(state.lookups, seen)), system))
+    results.save("clients", clients(state.callers))
+    days.append(not_covered.select("ago").distinct().count())
+
+
+def _journals(state: BaseTables, read: RunInput, seen: Observation, results: Results) -> None:
+    results.save("quality", quality(state.events, read.files, state.base, seen))
+    results.save("sources", sources(counts(state.events, seen), read.files, observing.last_day_of_each(read.clocks)))
+
+
+def together(*works: Work) -> None:
+    """Run them in this order, AT_ONCE at a time. After an error or Ctrl-C no other is begun; the error is raised when
+    the running ones have ended."""
+    ended = Event()
+
+    def run(work: Work) -> None:
+        if not ended.is_set():
+            try:
+                work()
+            except BaseException:
+                ended.set()
+                raise
+
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        futures = [threads.submit(run, work) for work in works]
+        try:
+            wait(futures)
+        except BaseException:  # Ctrl-C
+            ended.set()
+            raise
+    for future in futures:
+        future.result()

@@ -23,7 +23,7 @@ TIMES_US = range(253_000_000_000 * 1_000_000)  # up to 9987: Python shows times 
 HEAD = re.compile(rf"(?:([A-Za-z0-9._-]+):(\d{{1,18}}):(\d{{1,18}}):)?([0-9a-f]{{{HASH_CHARS}}})")
 
 
-class Head(NamedTuple):
+class ChainHead(NamedTuple):
     """The head of an earlier check. Without name server only the hash is known."""
 
     ns: str | None
@@ -32,7 +32,7 @@ class Head(NamedTuple):
     hash: str
 
     @classmethod
-    def of(cls, text: str) -> Head | None:
+    def of(cls, text: str) -> ChainHead | None:
         """None if the text is no head."""
         match = HEAD.fullmatch(text.strip())
         return None if match is None else cls(match[1], int(match[2] or 0), int(match[3] or 0), match[4])
@@ -72,11 +72,6 @@ def duration(text: str) -> int:
     return round(seconds * 1_000_000)
 
 
-def duration_or_folder(text: str) -> int | str:
-    """Microseconds if it is written as a duration, otherwise a folder."""
-    return folder(text) if seconds_of(text.strip()) is None else duration(text)
-
-
 def counts(text: str) -> tuple[int, ...]:
     """Sizes of consumer groups, such as 2,3,4."""
     try:
@@ -106,9 +101,9 @@ def folder(text: str) -> str:
     return text
 
 
-def head(text: str) -> Head:
+def head(text: str) -> ChainHead:
     """The head of a chain of hashes."""
-    found = Head.of(text)
+    found = ChainHead.of(text)
     if found is None:
         raise argparse.ArgumentTypeError(
             _("%(text)r is no head: write one as 'rocketns audit verify' prints it") % {"text": text}
@@ -213,12 +208,6 @@ COLLECT = (
              "collect' watches for longer, and has more options"),
     _option("--for", dest="collect_for", metavar="TIME",
         help="how long to watch them (default: 10m). Ctrl-C ends it early"),
-    _option("--interval", metavar="TIME", help="time between two looks at their brokers (default: 5s)"),
-    _option("--requests-per-second", metavar="N",
-        help="requests at each of them at most (default: 50). All topics are asked for in turn, so with 10,000 topics "
-             "a change of one is known to 200 s; ten times as many requests cost a Java name server most of a core"),
-    _option("--brokers", action="store_true",
-        help="ask a broker that vanished from one of them, once, whether it still runs"),
 )  # fmt: skip
 RUN = (
     _option("--journal", type=folder, metavar="PATH",
@@ -242,7 +231,6 @@ RUN = (
              "journals name are computed as they really were, whatever their size"),
     _option("--dead-days", type=day_count, default=terms.DEAD_DAYS, metavar="DAYS",
         help=f"days without a lookup after which a topic is called dead (default: {terms.DEAD_DAYS})"),
-    _option("--csv", action="store_true", help="also write every result table as CSV, beside the Parquet"),
     *SPARK,
 )  # fmt: skip
 STREAM = (
@@ -254,9 +242,7 @@ STREAM = (
         help="folder of the stream's memory; after a restart it continues from there "
              "(default: checkpoint below --out)"),
     _option("--webhook", metavar="URL", help="http or https address to which each alert is posted as JSON"),
-    _option("--clocks", type=duration_or_folder, metavar="TIME|PATH",
-        help="TIME: the clocks of all machines differ by this at most, such as 1s. PATH: the --out of a 'run', to "
-             "correct each clock as on the last day of that run (./1s is a folder)"),
+    CLOCKS,
     _option("--alertmanager", metavar="URL",
         help="address of a Prometheus Alertmanager (API v2), such as http://localhost:9093"),
     _option("--every", type=duration, default=terms.EVERY_US, metavar="DURATION",

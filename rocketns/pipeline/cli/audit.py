@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 from collections.abc import Callable, Sequence
 
 from rocketns.pipeline.cli.arguments import parse
-from rocketns.pipeline.cli.collecting import Progress, collected, journal_of, with_unread
+from rocketns.pipeline.cli.collecting import collected, journal_of, with_unread
 from rocketns.pipeline.cli.spark import SMALL_BATCHES, TINY, check_extra, check_installed, fitting, is_here, session
 from rocketns.pipeline.contract.terms import EXIT_FAILED, EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
-from rocketns.pipeline.saying import _
+from rocketns.pipeline.saying import Say, _, timed_lines
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -21,7 +20,7 @@ def main(arguments: Sequence[str]) -> int:
         options = parse(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else EXIT_USAGE
-    say = Progress(time.monotonic)
+    say = timed_lines()
     try:
         return HANDLERS[options.command](options, say)
     except BadInput as error:
@@ -45,7 +44,7 @@ def explained(error: BaseException) -> str:
     return f"{type(error).__name__}: " + ("\n".join(lines[:6]) or "no message")
 
 
-def _run(options: argparse.Namespace, say: Progress) -> int:
+def _run(options: argparse.Namespace, say: Say) -> int:
     if options.days and (options.t0 is not None or options.t1 is not None):
         raise BadInput(_("--days goes without --from and --to: it says itself where the observation begins"))
     options.journal = journal_of(options)
@@ -61,7 +60,7 @@ def _run(options: argparse.Namespace, say: Progress) -> int:
     return outcome.exit_status if is_read else with_unread(outcome.exit_status)
 
 
-def _ingest(options: argparse.Namespace, say: Progress) -> int:
+def _ingest(options: argparse.Namespace, say: Say) -> int:
     spark = session(options, say, *fitting(options.journal))
     from rocketns.pipeline.batch.run import ingest_only
 
@@ -69,7 +68,7 @@ def _ingest(options: argparse.Namespace, say: Progress) -> int:
     return 0
 
 
-def _report(options: argparse.Namespace, say: Progress) -> int:
+def _report(options: argparse.Namespace, say: Say) -> int:
     spark = session(options, say, short=True)
     from rocketns.pipeline.batch.run import report_again
 
@@ -77,7 +76,7 @@ def _report(options: argparse.Namespace, say: Progress) -> int:
     return 0
 
 
-def _explain(options: argparse.Namespace, say: Progress) -> int:
+def _explain(options: argparse.Namespace, say: Say) -> int:
     here = is_here(options, options.out)
     if here:
         check_extra()
@@ -88,21 +87,21 @@ def _explain(options: argparse.Namespace, say: Progress) -> int:
     return 0
 
 
-def _stream(options: argparse.Namespace, say: Progress) -> int:
+def _stream(options: argparse.Namespace, say: Say) -> int:
     spark = session(options, say, SMALL_BATCHES)
     from rocketns.pipeline.stream.follow import Following, follow
     from rocketns.pipeline.stream.step import StreamLimits
 
-    limits = StreamLimits(options.min_window, options.grace, options.silent_after)
+    limits = StreamLimits(options.min_window, options.grace, options.silent_after, options.clocks or 0)
     following = Following(
         options.journal, options.out, options.checkpoint, options.webhook, options.every, limits, options.once,
-        options.alertmanager, options.clocks,
+        options.alertmanager,
     )  # fmt: skip
     follow(spark, following, say)
     return 0
 
 
-def _verify(options: argparse.Namespace, _say: Progress) -> int:
+def _verify(options: argparse.Namespace, _say: Say) -> int:
     from rocketns.pipeline.cli.verify import verify
 
     verified = verify(options.journal, options.head)
@@ -110,7 +109,7 @@ def _verify(options: argparse.Namespace, _say: Progress) -> int:
     return verified.exit_status
 
 
-def _demo(options: argparse.Namespace, say: Progress) -> int:
+def _demo(options: argparse.Namespace, say: Say) -> int:
     spark = session(options, say, TINY, short=True)
     from rocketns.pipeline.cli.demo import demo
 
@@ -119,7 +118,7 @@ def _demo(options: argparse.Namespace, say: Progress) -> int:
     return EXIT_NOTHING if shown.right else EXIT_FINDINGS
 
 
-HANDLERS: dict[str, Callable[[argparse.Namespace, Progress], int]] = {
+HANDLERS: dict[str, Callable[[argparse.Namespace, Say], int]] = {
     "run": _run,
     "ingest": _ingest,
     "report": _report,

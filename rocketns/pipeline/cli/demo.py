@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from shutil import rmtree
@@ -16,16 +16,13 @@ from zipfile import ZipFile
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.reporting import RunOutcome
 from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.contract.terms import BadInput
-from rocketns.pipeline.incidents.model import Kind
-from rocketns.pipeline.saying import _
+from rocketns.pipeline.incidents.model import Symptom
+from rocketns.pipeline.saying import Say, _
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, LINES
 
-Say = Callable[[str], None]
-
-OUTAGES = (Kind.RESTARTED, Kind.KILLED)
+OUTAGES = (Symptom.RESTARTED, Symptom.KILLED)
 # The recorded journal, and which incidents are in it, as ``named``.
 RECORD, EXPECTED, JOURNAL = "demo.zip", "incidents.json", "journal"
 
@@ -33,7 +30,6 @@ RECORD, EXPECTED, JOURNAL = "demo.zip", "incidents.json", "journal"
 class Demo(NamedTuple):
     """``lines`` are for standard output; ``right``: every incident was found, and no other."""
 
-    outcome: RunOutcome
     lines: list[str]
     right: bool
 
@@ -50,10 +46,10 @@ def demo(spark: SparkSession, out: str, say: Say) -> Demo:
     shown = sorted(map(named, found))
     if shown == sorted(expected):
         said = _("All %(n)s recorded incidents were found as they are, and nothing else.") % {"n": len(expected)}
-        return Demo(outcome, [*outcome.lines, "", said], True)
+        return Demo([*outcome.lines, "", said], True)
     missed = [f"missed: {one}" for one in expected if one not in shown]
     invented = [f"invented: {one}" for one in shown if one not in expected]
-    return Demo(outcome, [*outcome.lines, "", *missed, *invented], False)
+    return Demo([*outcome.lines, "", *missed, *invented], False)
 
 
 def named(incident: Mapping[str, Any]) -> list[Any]:

@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rocketns.extras import install_command
 from rocketns.languages import N_
-from rocketns.pipeline.cli.collecting import Progress
 from rocketns.pipeline.contract.terms import BadInput
-from rocketns.pipeline.saying import _
+from rocketns.pipeline.saying import Say, _
 from rocketns.pipeline.storage.folders import is_on_this_machine
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ MISSING_JAVA = N_(
 
 
 def session(
-    options: argparse.Namespace, say: Progress, usual: Mapping[str, str] = MappingProxyType({}), short: bool = False
+    options: argparse.Namespace, say: Say, usual: Mapping[str, str] = MappingProxyType({}), short: bool = False
 ) -> SparkSession:
     """Spark with the settings of the command line, then those of ``usual``. ``short``: the command takes about a
     minute. BadInput if something is not installed."""
@@ -83,22 +82,16 @@ def is_submitted() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
-class Fitting(NamedTuple):
-    """What ``session`` takes for a journal of some size."""
-
-    usual: Mapping[str, str]
-    short: bool
-
-
-def fitting(journal: str) -> Fitting:
-    """By the size of a journal on this machine; one elsewhere may have any."""
+def fitting(journal: str) -> tuple[Mapping[str, str], bool]:
+    """What ``session`` takes as ``usual`` and ``short``, by the size of a journal on this machine; one elsewhere
+    may have any."""
     size = 0
     for path in Path(journal).rglob("*.jsonl"):
         with suppress(FileNotFoundError):  # the name server may delete old files meanwhile
             size += path.stat().st_size
         if size > SHORT_BYTES:
             break
-    return Fitting(TINY if 0 < size <= TINY_BYTES else {}, 0 < size <= SHORT_BYTES)
+    return TINY if 0 < size <= TINY_BYTES else {}, 0 < size <= SHORT_BYTES
 
 
 def is_here(options: argparse.Namespace, path: str) -> bool:

@@ -1,32 +1,26 @@
-"""How frames are described and made: a schema from words, a frame from rows, a frame held to a schema."""
+"""How frames are described and made: a schema from words, a frame from rows, a frame held to a schema.
+
+A result table as plain rows, for the report: the important rows, and how many there are in all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pyarrow  # type: ignore[import-untyped]
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession, types
 from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import (
-    ArrayType,
-    BooleanType,
-    DataType,
-    DoubleType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructType,
-)
 
-SIMPLE: dict[str, DataType] = {
-    "string": StringType(),
-    "long": LongType(),
-    "int": IntegerType(),
-    "double": DoubleType(),
-    "boolean": BooleanType(),
-    "strings": ArrayType(StringType()),
+SIMPLE: dict[str, types.DataType] = {
+    "string": types.StringType(),
+    "long": types.LongType(),
+    "int": types.IntegerType(),
+    "double": types.DoubleType(),
+    "boolean": types.BooleanType(),
+    "strings": types.ArrayType(types.StringType()),
 }
 
 
@@ -47,17 +41,17 @@ def as_it_is(frame: DataFrame) -> DataFrame:
     return frame
 
 
-def columns(text: str, **nested: DataType) -> StructType:
+def columns(text: str, **nested: types.DataType) -> types.StructType:
     """A schema from ``name:type`` words; a type is one of SIMPLE or a name of ``nested``."""
     known = SIMPLE | nested
-    schema = StructType()
+    schema = types.StructType()
     for word in text.split():
         name, kind = word.split(":")
         schema.add(name, known[kind])
     return schema
 
 
-def frame_of(spark: SparkSession, rows: Sequence[tuple[Any, ...]], schema: StructType) -> DataFrame:
+def frame_of(spark: SparkSession, rows: Sequence[tuple[Any, ...]], schema: types.StructType) -> DataFrame:
     """A frame of a few rows, passed to Java as one Arrow table. Python rows would start Python worker processes, of
     whichever version ``python3`` is."""
     records = [dict(zip(schema.names, row, strict=True)) for row in rows]
@@ -74,6 +68,36 @@ def each(how: Callable[[str], Column], *names: str) -> list[Column]:
     return [how(name).alias(name) for name in names]
 
 
-def conform(frame: DataFrame, schema: StructType) -> DataFrame:
+def conform(frame: DataFrame, schema: types.StructType) -> DataFrame:
     """The schema's columns, in its order and of its types. A missing column is an error of analysis."""
     return frame.select(*[F.col(field.name).cast(field.dataType).alias(field.name) for field in schema])
+
+
+Row = Mapping[str, Any]
+
+# The list of incidents is made from these rows; the page shows fewer of most tables, and charts need no more.
+ROWS_COLLECTED_MAX = 10_000
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of one result table, the important ones first. ``total``: rows of the whole table; ``path``: its place
+    relative to the page (Parquet), '' if it is nowhere."""
+
+    rows: Sequence[Row] = ()
+    total: int = 0
+    path: str = ""
+
+    @classmethod
+    def of(cls, data: Iterable[Row], total: int | None = None, path: str = "") -> Table:
+        """A table from its rows; without ``total`` they are all there are."""
+        rows = tuple(data)
+        return cls(rows, len(rows) if total is None else total, path)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows are here."""
+        return len(self.rows) >= self.total
+
+    def __bool__(self) -> bool:
+        return self.total > 0

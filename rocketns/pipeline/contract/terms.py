@@ -12,7 +12,7 @@ from rocketns.errors import RocketnsError
 EXIT_NOTHING, EXIT_FINDINGS, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_FAILED = 0, 1, 2, 3, 70
 
 
-class Verdict(StrEnum):
+class AuditVerdict(StrEnum):
     """The result of a run. Incomplete input is never called clean, whatever else was found."""
 
     NOTHING = "nothing"
@@ -20,7 +20,11 @@ class Verdict(StrEnum):
     INCOMPLETE = "incomplete"
 
 
-STATUS = {Verdict.NOTHING: EXIT_NOTHING, Verdict.FINDINGS: EXIT_FINDINGS, Verdict.INCOMPLETE: EXIT_INCOMPLETE}
+STATUS = {
+    AuditVerdict.NOTHING: EXIT_NOTHING,
+    AuditVerdict.FINDINGS: EXIT_FINDINGS,
+    AuditVerdict.INCOMPLETE: EXIT_INCOMPLETE,
+}
 
 
 class BadInput(RocketnsError):

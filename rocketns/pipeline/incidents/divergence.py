@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from rocketns.pipeline.contract.tables import Row
+from rocketns.pipeline.contract.frames import Row
 from rocketns.pipeline.contract.terms import FAILURES, NOTICED_LATE, OBSERVED, SECOND_US, WATCHED
-from rocketns.pipeline.incidents.facts import Facts
+from rocketns.pipeline.incidents.facts import History
 from rocketns.pipeline.incidents.harm import harm_of_rows, to_ask_about
-from rocketns.pipeline.incidents.model import DELETED, Incident, Kind, MadeFrom
+from rocketns.pipeline.incidents.model import DELETED, Incident, MadeFrom, Symptom
 
 # Counted from the first row of an incident. An expiry comes up to a heartbeat and a scan after that of another broker.
 TOGETHER_US = 10 * SECOND_US
@@ -21,20 +21,20 @@ SAMPLE_MAX, WINDOWS_MAX = 5, 200
 # The broker went from the name server, or never came; other causes change single topics of a listed broker.
 BROKER_WENT = (*FAILURES, *OBSERVED, "unregister", "conflict", "start", "snapshot", WATCHED)
 
-Signature = tuple[Kind, str, tuple[str, ...], bool]
+Signature = tuple[Symptom, str, tuple[str, ...], bool]
 
 
-def disagreements(rows: Iterable[Row], facts: Facts) -> list[Incident]:
+def disagreements(rows: Iterable[Row], facts: History) -> list[Incident]:
     """Incidents from rows of DIVERGENCES."""
     parts = [part for row in rows for part in _parts(row, facts)]
     return [_incident(signature, group, facts) for signature, group in _together(parts, facts)]
 
 
-def _parts(row: Row, facts: Facts) -> list[Row]:
+def _parts(row: Row, facts: History) -> list[Row]:
     """A row about single topics of a listed broker, cut so that everything in it is true of each of its topics: apart
     are user topics, and topics whose windows end at another time. They have their own ``parts``, key windows."""
     windows = [*_windows(row, facts)]
-    if kind_of(row, facts) is Kind.MISSING or not windows or not facts.whole("key_windows"):
+    if kind_of(row, facts) is Symptom.MISSING or not windows or not facts.whole("key_windows"):
         return [row]
     groups: list[list[Row]] = []
     of_users = [facts.is_user(str(window["topic"])) for window in windows]
@@ -46,7 +46,7 @@ def _parts(row: Row, facts: Facts) -> list[Row]:
     return [row] if len(groups) == 1 else [_part(row, group, facts) for group in groups]
 
 
-def _part(row: Row, windows: Sequence[Row], facts: Facts) -> Row:
+def _part(row: Row, windows: Sequence[Row], facts: History) -> Row:
     topics = sorted({str(window["topic"]) for window in windows})
     users = [topic for topic in topics if facts.is_user(topic)]
     t1, t2 = min(int(window["t1"]) for window in windows), max(int(window["t2"]) for window in windows)
@@ -66,24 +66,24 @@ def _hidden(window: Row) -> int:
     return max(shown, default=0) - min(shown, default=0)
 
 
-def kind_of(row: Row, facts: Facts) -> Kind:
+def kind_of(row: Row, facts: History) -> Symptom:
     """MISSING, STALE_ROUTES or STALE_PERMISSIONS."""
     without = without_route(row, facts)
     if not without:
-        return Kind.STALE_PERMISSIONS if _only_permissions(row, facts) else Kind.STALE_ROUTES
+        return Symptom.STALE_PERMISSIONS if _only_permissions(row, facts) else Symptom.STALE_ROUTES
     if str(row["broker"]) in facts.intervals:
-        return Kind.MISSING if missing_at(row, facts) else Kind.STALE_ROUTES
-    return Kind.MISSING if row.get("cause") in BROKER_WENT else Kind.STALE_ROUTES
+        return Symptom.MISSING if missing_at(row, facts) else Symptom.STALE_ROUTES
+    return Symptom.MISSING if row.get("cause") in BROKER_WENT else Symptom.STALE_ROUTES
 
 
-def missing_at(row: Row, facts: Facts) -> tuple[str, ...]:
+def missing_at(row: Row, facts: History) -> tuple[str, ...]:
     """The name servers without the route that did not list the broker in the middle of the longest window."""
     broker, then = str(row["broker"]), int(row["t1"]) + int(row.get("longest") or row["t2"] - row["t1"]) // 2
     known = broker in facts.intervals
     return tuple(ns for ns in without_route(row, facts) if not (known and facts.lists(ns, broker, then)))
 
 
-def without_route(row: Row, facts: Facts) -> tuple[str, ...]:
+def without_route(row: Row, facts: History) -> tuple[str, ...]:
     """The name servers that lacked the broker for most of a window; as the windows began if that is not known."""
     windows = [window for window in windows_of(row, facts) if window["followed"]]
     if not windows:
@@ -91,13 +91,13 @@ def without_route(row: Row, facts: Facts) -> tuple[str, ...]:
     return tuple(sorted({v["ns"] for window in windows for v in window["values"] if not v["present"]}))
 
 
-def windows_of(row: Row, facts: Facts) -> list[Row]:
+def windows_of(row: Row, facts: History) -> list[Row]:
     """The key windows of a row of DIVERGENCES, as far as they are here; if some were followed, only these."""
     found = [*_windows(row, facts)]
     return [window for window in found if window["followed"]] or found
 
 
-def _windows(row: Row, facts: Facts) -> Sequence[Row]:
+def _windows(row: Row, facts: History) -> Sequence[Row]:
     if "parts" in row:
         parts: Sequence[Row] = row["parts"]
         return parts
@@ -133,7 +133,7 @@ def minority_servers(windows: Iterable[Row]) -> tuple[str, ...]:
     return tuple(sorted(votes or everyone))
 
 
-def _only_permissions(row: Row, facts: Facts) -> bool:
+def _only_permissions(row: Row, facts: History) -> bool:
     windows = windows_of(row, facts)
     if not windows:
         return row.get("cause") == "perm"
@@ -142,7 +142,7 @@ def _only_permissions(row: Row, facts: Facts) -> bool:
     )
 
 
-def _together(rows: Iterable[Row], facts: Facts) -> list[tuple[Signature, list[Row]]]:
+def _together(rows: Iterable[Row], facts: History) -> list[tuple[Signature, list[Row]]]:
     groups: list[tuple[Signature, list[Row]]] = []
     of_signature: defaultdict[Signature, list[list[Row]]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: (int(row["t1"]), str(row["broker"]))):
@@ -162,12 +162,12 @@ def _joins(row: Row, first: Row, signature: Signature) -> bool:
     if row["t1"] - first["t1"] > near:
         return False
     same_users = bool(row.get("user_topics", True)) is bool(first.get("user_topics", True))
-    return signature[0] is Kind.MISSING or (same_users and abs(row["t2"] - first["t2"]) <= TOGETHER_US)
+    return signature[0] is Symptom.MISSING or (same_users and abs(row["t2"] - first["t2"]) <= TOGETHER_US)
 
 
-def _signature(row: Row, facts: Facts) -> Signature:
+def _signature(row: Row, facts: History) -> Signature:
     kind = kind_of(row, facts)
-    ns = missing_at(row, facts) if kind is Kind.MISSING else minority_servers(windows_of(row, facts))
+    ns = missing_at(row, facts) if kind is Symptom.MISSING else minority_servers(windows_of(row, facts))
     return kind, str(row.get("cause") or ""), ns or tuple(row.get("opened_by") or ()), row["t2"] >= facts.t1
 
 
@@ -178,7 +178,7 @@ def made_from(rows: Iterable[Row]) -> tuple[MadeFrom, ...]:
     )
 
 
-def _incident(signature: Signature, group: Sequence[Row], facts: Facts) -> Incident:
+def _incident(signature: Signature, group: Sequence[Row], facts: History) -> Incident:
     kind, cause, ns, going_on = signature
     brokers = tuple(sorted({str(row["broker"]) for row in group}))
     t1, t2 = min(int(row["t1"]) for row in group), max(int(row["t2"]) for row in group)
@@ -193,5 +193,5 @@ def _incident(signature: Signature, group: Sequence[Row], facts: Facts) -> Incid
         asked=facts.asked(brokers, ns, t1 - TOGETHER_US, t1 + EXPIRIES_TOGETHER_US),
         topic=to_ask_about(harm.sample), harm=harm, away_us=min(t2, facts.t1) - max(t1, facts.t0),
         rows=made_from(group), windows=windows[:WINDOWS_MAX],
-        change=_change(windows) if kind is Kind.STALE_ROUTES else "",
+        change=_change(windows) if kind is Symptom.STALE_ROUTES else "",
     )  # fmt: skip

@@ -15,13 +15,13 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from rocketns.pipeline.contract.tables import Row, Table
+from rocketns.pipeline.contract.frames import Row, Table
 from rocketns.pipeline.contract.terms import DAY_US, NAME_SERVER_ENDED, STILL_OPEN, day
 
 NO_ROWS = Table()
 
 
-class Facts:
+class History:
     """``tables`` by the names of the catalogue; a missing one counts as empty. [t0, t1) is the observation."""
 
     def __init__(self, tables: Mapping[str, Table], t0: int, t1: int) -> None:

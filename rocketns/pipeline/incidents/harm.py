@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from rocketns.pipeline.contract.tables import Row
+from rocketns.pipeline.contract.frames import Row
 from rocketns.pipeline.contract.terms import SECOND_US
-from rocketns.pipeline.incidents.facts import Facts
-from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Level
+from rocketns.pipeline.incidents.facts import History
+from rocketns.pipeline.incidents.model import Harm, Incident, Level, Symptom
 
 SAMPLE_MAX = 12
 # As RocketMQ's brokers create topics. Others are only registered by hand.
@@ -17,10 +17,10 @@ USUAL_TOPIC = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
 ASKED_MAX = 1_000  # characters of a topic in a command line
 # Clients ask for routes every 30 s, and keep going on an old route for a while.
 BARELY_FELT_US = 60 * SECOND_US
-NAME_SERVER = (Kind.RESTARTED, Kind.KILLED, Kind.STOPPED, Kind.SILENT)
+NAME_SERVER = (Symptom.RESTARTED, Symptom.KILLED, Symptom.STOPPED, Symptom.SILENT)
 
 
-def harm_of_rows(rows: Sequence[Row], facts: Facts) -> Harm:
+def harm_of_rows(rows: Sequence[Row], facts: History) -> Harm:
     """Harm of rows of DIVERGENCES. Several brokers may have a topic in common, so their topics are counted from the key
     windows where all of these are here; else the largest number of one row is taken, which is too low."""
     named = _user_topics(rows, facts)
@@ -85,7 +85,7 @@ def _level(incident: Incident) -> Level:
     hurts = incident.harm.queues > 0 or not incident.harm.known
     if incident.going_on:
         return Level.SEVERE if hurts else Level.MAJOR
-    if incident.kind is Kind.KILLED and incident.away_us >= BARELY_FELT_US:
+    if incident.kind is Symptom.KILLED and incident.away_us >= BARELY_FELT_US:
         return Level.MAJOR
     return Level.MAJOR if hurts and _felt_us(incident) >= BARELY_FELT_US else Level.MINOR
 
@@ -93,12 +93,12 @@ def _level(incident: Incident) -> Level:
 def _felt_us(incident: Incident) -> int:
     """How long routes were wrong. While a name server is away, clients ask another; what it shows after its start is
     felt."""
-    if incident.kind in (Kind.RESTARTED, Kind.KILLED):
+    if incident.kind in (Symptom.RESTARTED, Symptom.KILLED):
         return incident.lasted_us - incident.away_us
     return incident.away_us
 
 
-def _user_topics(rows: Iterable[Row], facts: Facts) -> set[str]:
+def _user_topics(rows: Iterable[Row], facts: History) -> set[str]:
     return {
         str(window["topic"])
         for row in rows
@@ -109,7 +109,7 @@ def _user_topics(rows: Iterable[Row], facts: Facts) -> set[str]:
     }
 
 
-def _consumers(topics: Iterable[str], t1: int, t2: int, facts: Facts) -> tuple[int, int]:
+def _consumers(topics: Iterable[str], t1: int, t2: int, facts: History) -> tuple[int, int]:
     """Queues without a consumer and with several: of each topic the worst result that lies in this time."""
     rows = [[row for row in facts.impact.get(topic, ()) if row["t1"] < t2 and row["t2"] > t1] for topic in topics]
     orphaned, twice = (

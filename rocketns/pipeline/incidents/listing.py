@@ -9,14 +9,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from rocketns.pipeline.contract.tables import Row, Table
+from rocketns.pipeline.contract.frames import Row, Table
 from rocketns.pipeline.contract.terms import FAILURES, OBSERVED, SECOND_US
 from rocketns.pipeline.incidents.divergence import disagreements, made_from
 from rocketns.pipeline.incidents.evidence import records
-from rocketns.pipeline.incidents.facts import Facts
+from rocketns.pipeline.incidents.facts import History
 from rocketns.pipeline.incidents.harm import NAME_SERVER, harm_of_rows, joined, judged, order, to_ask_about
 from rocketns.pipeline.incidents.lanes import lanes
-from rocketns.pipeline.incidents.model import Incident, Kind
+from rocketns.pipeline.incidents.model import Incident, Symptom
 from rocketns.pipeline.incidents.servers import emptied, losses, missing_topics, outages, partitions, unwritable
 
 NEAR_US = 10 * SECOND_US
@@ -31,7 +31,7 @@ LOSS_SHOWS = (*FAILURES, *OBSERVED, "unregister", "register", "heartbeat")
 
 def incidents_of(tables: Mapping[str, Table], t0: int, t1: int) -> list[Incident]:
     """Incidents of the observation [t0, t1) from tables of the catalogue. The same tables give the same list."""
-    facts = Facts(tables, t0, t1)
+    facts = History(tables, t0, t1)
     servers, lost = [*outages(facts), *emptied(facts)], losses(facts)
     counted = [row for row in facts.rows("divergences") if row.get("doubt") is None]
     servers, unexplained = _after_starts(servers, counted, facts)
@@ -42,7 +42,7 @@ def incidents_of(tables: Mapping[str, Table], t0: int, t1: int) -> list[Incident
     return sorted((judged(_detailed(one, facts)) for one in found), key=order)
 
 
-def _after_starts(servers: Iterable[Incident], rows: Sequence[Row], facts: Facts) -> tuple[list[Incident], list[Row]]:
+def _after_starts(servers: Iterable[Incident], rows: Sequence[Row], facts: History) -> tuple[list[Incident], list[Row]]:
     """Outages with what a name server lacked after its start, and the rows that none of them explains."""
     explained: set[int] = set()
     found = []
@@ -54,11 +54,11 @@ def _after_starts(servers: Iterable[Incident], rows: Sequence[Row], facts: Facts
 
 
 def _follows(row: Row, outage: Incident) -> bool:
-    if outage.kind is Kind.EMPTIED:
+    if outage.kind is Symptom.EMPTIED:
         near = abs(row["t1"] - outage.t1) <= NEAR_US and row["t2"] <= outage.t2 + NEAR_US
         return bool(near and row["broker"] in outage.brokers and outage.ns[0] in (row.get("ns_without") or ()))
     return (
-        outage.kind in (Kind.RESTARTED, Kind.KILLED)
+        outage.kind in (Symptom.RESTARTED, Symptom.KILLED)
         and row.get("cause") == "start"
         and abs(row["t1"] - outage.t2) <= NEAR_US
         and row["t2"] - outage.t2 <= SETTLED_US
@@ -66,7 +66,7 @@ def _follows(row: Row, outage: Incident) -> bool:
     )
 
 
-def _settled(outage: Incident, rows: Sequence[Row], facts: Facts) -> Incident:
+def _settled(outage: Incident, rows: Sequence[Row], facts: History) -> Incident:
     if not rows:
         return outage
     harm = harm_of_rows(rows, facts)
@@ -90,14 +90,14 @@ def _shows(row: Row, loss: Incident) -> bool:
 
 def _same(parted: Incident, other: Incident) -> bool:
     return bool(
-        other.kind in (Kind.MISSING, Kind.EMPTIED)
+        other.kind in (Symptom.MISSING, Symptom.EMPTIED)
         and parted.brokers[0] in other.brokers
         and set(parted.ns) & set(other.ns)
-        and other.t1 - (ONE_TIMEOUT_US if other.kind is Kind.MISSING else NEAR_US) <= parted.t1 <= other.t2
+        and other.t1 - (ONE_TIMEOUT_US if other.kind is Symptom.MISSING else NEAR_US) <= parted.t1 <= other.t2
     )
 
 
-def _detailed(incident: Incident, facts: Facts) -> Incident:
+def _detailed(incident: Incident, facts: History) -> Incident:
     """The incident with its name servers' views, records and addresses."""
     named = {str(row["addr"]) for broker in incident.brokers for row in _members(incident, broker, facts)}
     every = incident.kind not in NAME_SERVER and len(incident.brokers) > 1
@@ -112,7 +112,7 @@ def _detailed(incident: Incident, facts: Facts) -> Incident:
     )
 
 
-def _members(incident: Incident, broker: str, facts: Facts) -> list[Row]:
+def _members(incident: Incident, broker: str, facts: History) -> list[Row]:
     """Intervals of the broker that ended with the incident."""
     rows = facts.intervals.get(broker, ())
     ended = [row for row in rows if row.get("addr") and incident.t1 - SECOND_US <= row["t2"] <= incident.t2]
@@ -120,7 +120,7 @@ def _members(incident: Incident, broker: str, facts: Facts) -> list[Row]:
 
 
 BACK_WITHIN_US = 600 * SECOND_US  # as in BROKER_STATS: a failure that is followed by a registration within this time
-GONE = (Kind.MISSING, Kind.CRASH, Kind.DEAD, Kind.LOST, Kind.GONE)
+GONE = (Symptom.MISSING, Symptom.CRASH, Symptom.DEAD, Symptom.LOST, Symptom.GONE)
 
 
 def with_flaps(incidents: Iterable[Incident], servers: Sequence[Incident] = ()) -> list[Incident]:
@@ -130,7 +130,9 @@ def with_flaps(incidents: Iterable[Incident], servers: Sequence[Incident] = ()) 
     absences: defaultdict[tuple[object, ...], list[Incident]] = defaultdict(list)
     for incident in incidents:
         if incident.kind in GONE:
-            absences[incident.brokers, incident.ns if incident.kind is Kind.MISSING else "everywhere"].append(incident)
+            absences[incident.brokers, incident.ns if incident.kind is Symptom.MISSING else "everywhere"].append(
+                incident
+            )
         else:
             others.append(incident)
     return [*others, *(found for group in absences.values() for found in _chains(group, servers))]
@@ -152,7 +154,7 @@ def _flap(chain: Sequence[Incident]) -> Incident:
     causes = [incident.cause for incident in chain]
     harm = joined([incident.harm for incident in chain])
     return Incident(
-        Kind.FLAP, chain[0].t1, chain[-1].t2, chain[-1].going_on,
+        Symptom.FLAP, chain[0].t1, chain[-1].t2, chain[-1].going_on,
         ns=tuple(sorted({ns for incident in chain for ns in incident.ns})), brokers=chain[0].brokers,
         bids=tuple(sorted({bid for incident in chain for bid in incident.bids})),
         cause=max(sorted(set(causes)), key=causes.count), times=len(chain),
@@ -167,5 +169,5 @@ def _flap(chain: Sequence[Incident]) -> Incident:
 
 def _explains(server: Incident, absence: Incident) -> bool:
     """Whether it began as the name server lost its brokers, or was away."""
-    at = absence.kind is Kind.MISSING and set(absence.ns) <= set(server.ns)
+    at = absence.kind is Symptom.MISSING and set(absence.ns) <= set(server.ns)
     return at and server.t1 - NEAR_US <= absence.t1 <= max(server.t2, server.t1 + server.away_us) + NEAR_US

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
-from rocketns.pipeline.contract.tables import Row
+from rocketns.pipeline.contract.frames import Row
 
 DELETED = "deleted"
 
 
-class Kind(StrEnum):
+class Symptom(StrEnum):
     """What went wrong."""
 
     MISSING = "missing"  # some name servers lack a broker that others list
@@ -41,7 +41,7 @@ class Level(IntEnum):
     SEVERE = 3
 
 
-class State(StrEnum):
+class Shown(StrEnum):
     """What a name server shows of the incident's subject for a while."""
 
     UP = "up"
@@ -62,7 +62,7 @@ class Lane:
 
     ns: str
     says: Said = ("", {})
-    spans: tuple[tuple[int, int, State], ...] = ()
+    spans: tuple[tuple[int, int, Shown], ...] = ()
 
 
 class Record(NamedTuple):
@@ -117,7 +117,7 @@ class Incident:
     and ``windows`` their key windows, as far as they are here.
     ``change``: DELETED, where topics went at one name server first."""
 
-    kind: Kind
+    kind: Symptom
     t1: int
     t2: int
     going_on: bool

@@ -8,28 +8,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from rocketns.pipeline.contract.tables import Row
+from rocketns.pipeline.contract.frames import Row
 from rocketns.pipeline.contract.terms import HOUR_US, OBSERVED, SECOND_US
-from rocketns.pipeline.incidents.facts import Facts
+from rocketns.pipeline.incidents.facts import History
 from rocketns.pipeline.incidents.harm import harm_of_loss, to_ask_about
-from rocketns.pipeline.incidents.model import Harm, Incident, Kind
+from rocketns.pipeline.incidents.model import Harm, Incident, Symptom
 
 
-def outages(facts: Facts) -> list[Incident]:
+def outages(facts: History) -> list[Incident]:
     """The outages of each name server: from an end to the next start, and a last end without a start. While nobody
     watches a name server from outside, it is not known to be away."""
     return [found for ns, boots in sorted(facts.boots.items()) for found in _outages(ns, boots, facts)]
 
 
-def _outages(ns: str, boots: Sequence[Row], facts: Facts) -> Iterator[Incident]:
+def _outages(ns: str, boots: Sequence[Row], facts: History) -> Iterator[Incident]:
     for before, after in pairwise(boots):
         if before.get("observed") or after.get("observed"):
             continue
-        kind = Kind.KILLED if before["end_cause"] == "lost" else Kind.RESTARTED
+        kind = Symptom.KILLED if before["end_cause"] == "lost" else Symptom.RESTARTED
         back = int(after["t1"])
         yield _outage(kind, ns, min(int(before["t2"]), back), back, False)  # the clock may have been set back
     last = boots[-1]
-    kind_of_end = {"stop": Kind.STOPPED, "silent": Kind.SILENT}.get(str(last["end_cause"]))
+    kind_of_end = {"stop": Symptom.STOPPED, "silent": Symptom.SILENT}.get(str(last["end_cause"]))
     if kind_of_end and last["t2"] < facts.t1:
         yield _outage(kind_of_end, ns, int(last["t2"]), facts.t1, True)
 
@@ -40,13 +40,13 @@ LOOK_US, SETTLED_US = SECOND_US, 120 * SECOND_US
 UNANSWERED_US = 60 * SECOND_US
 
 
-def emptied(facts: Facts) -> list[Incident]:
+def emptied(facts: History) -> list[Incident]:
     """Watched name servers that lost all their brokers in one look while others kept them, and have most of them again
     soon: what a new start with empty tables looks like from outside."""
     return [found for ns in sorted(facts.observed) for found in _emptied(ns, facts)]
 
 
-def _emptied(ns: str, facts: Facts) -> Iterator[Incident]:
+def _emptied(ns: str, facts: History) -> Iterator[Incident]:
     members = [row for rows in facts.intervals.values() for row in rows if row["ns"] == ns]
     ends = sorted({int(row["t2"]) for row in members if row["end_cause"] in OBSERVED})
     looks = [at for before, at in pairwise([0, *ends]) if not before or at - before > LOOK_US]
@@ -64,14 +64,14 @@ def _emptied(ns: str, facts: Facts) -> Iterator[Incident]:
         if 2 * len(back) >= len(before):
             gone = [row for row in members if at <= row["t2"] <= at + LOOK_US]
             yield Incident(
-                Kind.EMPTIED, at, max(back.values()), False, ns=(ns,), brokers=tuple(sorted(back)), cause=OBSERVED[0],
-                away_us=max(back.values()) - at,
+                Symptom.EMPTIED, at, max(back.values()), False, ns=(ns,), brokers=tuple(sorted(back)),
+                cause=OBSERVED[0], away_us=max(back.values()) - at,
                 t1_early=max(int(row.get("t2_early") or 0) for row in gone),
                 asked=facts.asked(before, (ns,), at, at + LOOK_US),
             )  # fmt: skip
 
 
-def _did_not_answer(ns: str, at: int, facts: Facts) -> bool:
+def _did_not_answer(ns: str, at: int, facts: History) -> bool:
     """Whether a time of watching ended shortly before, and another one began."""
     return any(
         after["t1"] - before["t2"] >= 0 and after["t1"] <= at <= after["t1"] + UNANSWERED_US
@@ -79,27 +79,27 @@ def _did_not_answer(ns: str, at: int, facts: Facts) -> bool:
     )
 
 
-def unwritable(facts: Facts) -> list[Incident]:
+def unwritable(facts: History) -> list[Incident]:
     """Brokers whose topics nobody may write to, as all name servers say: no difference shows that."""
     return [_unwritable(row, facts) for row in facts.rows("unwritable")]
 
 
-def _unwritable(row: Row, facts: Facts) -> Incident:
+def _unwritable(row: Row, facts: History) -> Incident:
     t1, t2 = int(row["t1"]), min(int(row["t2"]), facts.t1)
     sample = tuple(str(name) for name in row.get("topic_sample") or ())
     harm = Harm(int(row["topics"]), sample, int(row.get("queues") or 0))
     return Incident(
-        Kind.UNWRITABLE, t1, t2, t2 >= facts.t1, ns=tuple(row.get("ns") or ()), brokers=(str(row["broker"]),),
+        Symptom.UNWRITABLE, t1, t2, t2 >= facts.t1, ns=tuple(row.get("ns") or ()), brokers=(str(row["broker"]),),
         cause=str(row.get("cause") or ""), times=int(row["alone"]), away_us=t2 - t1, harm=harm,
         topic=to_ask_about(sample), t1_early=int(row.get("t1_early") or 0), t2_early=int(row.get("t2_early") or 0),
     )  # fmt: skip
 
 
-def _outage(kind: Kind, ns: str, t1: int, t2: int, going_on: bool) -> Incident:
+def _outage(kind: Symptom, ns: str, t1: int, t2: int, going_on: bool) -> Incident:
     return Incident(kind, t1, t2, going_on, ns=(ns,), away_us=t2 - t1)
 
 
-def missing_topics(facts: Facts) -> list[Incident]:
+def missing_topics(facts: History) -> list[Incident]:
     """One incident for the hours of a topic that follow each other. System topics are left out: clients look them up
     where another topic is missing."""
     groups: list[list[Row]] = []
@@ -113,33 +113,33 @@ def missing_topics(facts: Facts) -> list[Incident]:
     return [_incident(group, facts) for group in groups]
 
 
-def _incident(hours: Sequence[Row], facts: Facts) -> Incident:
+def _incident(hours: Sequence[Row], facts: History) -> Incident:
     topic = str(hours[0]["topic"])
     begin, end = int(hours[0]["hour"]), int(hours[-1]["hour"]) + HOUR_US
     t1, t2 = max(begin, facts.t0), min(end, facts.t1)
     misses = sum(int(row.get("miss") or 0) for row in hours)
     asked = sorted({str(ns) for row in hours for ns in row.get("ns") or ()})
     return Incident(
-        Kind.MISSING_TOPIC, t1, t2, end >= facts.t1, ns=tuple(asked), cause=str(hours[0].get("kind") or ""),
+        Symptom.MISSING_TOPIC, t1, t2, end >= facts.t1, ns=tuple(asked), cause=str(hours[0].get("kind") or ""),
         times=len(hours), away_us=t2 - t1, topic=topic, harm=Harm(1, (topic,), misses=misses),
     )  # fmt: skip
 
 
-KINDS = {"crash": Kind.CRASH, "silent": Kind.DEAD, "unclear": Kind.LOST, "observed": Kind.GONE}
+KINDS = {"crash": Symptom.CRASH, "silent": Symptom.DEAD, "unclear": Symptom.LOST, "observed": Symptom.GONE}
 
 
-def losses(facts: Facts) -> list[Incident]:
+def losses(facts: History) -> list[Incident]:
     """A broker that went from every name server that was up, until it registered again at any."""
     return [_loss(row, KINDS[row["kind"]], facts) for row in facts.rows("departures") if _everywhere(row, facts)]
 
 
-def partitions(facts: Facts) -> list[Incident]:
+def partitions(facts: History) -> list[Incident]:
     """A broker that went from some name servers only. Mostly the divergence of its topics shows the same."""
     rows = [row for row in facts.rows("departures") if row["kind"] != "graceful" and not _everywhere(row, facts)]
-    return [_loss(row, Kind.MISSING, facts) for row in rows]
+    return [_loss(row, Symptom.MISSING, facts) for row in rows]
 
 
-def _everywhere(row: Row, facts: Facts) -> bool:
+def _everywhere(row: Row, facts: History) -> bool:
     """``unclear`` and ``observed`` may leave out a name server that neither heard the broker nor dropped it."""
     if row["kind"] in ("crash", "silent"):
         return True
@@ -147,7 +147,7 @@ def _everywhere(row: Row, facts: Facts) -> bool:
     return row["kind"] in ("unclear", "observed") and up <= set(row.get("ns") or ())
 
 
-def _loss(row: Row, kind: Kind, facts: Facts) -> Incident:
+def _loss(row: Row, kind: Symptom, facts: History) -> Incident:
     broker, bids = str(row["broker"]), tuple(row.get("bids") or ())
     t1, gone = int(row["t1"]), int(row["t2"])
     back, back_early = _back(row, kind, gone, facts)
@@ -161,7 +161,7 @@ def _loss(row: Row, kind: Kind, facts: Facts) -> Incident:
     )  # fmt: skip
 
 
-def _back(row: Row, kind: Kind, gone: int, facts: Facts) -> tuple[int | None, int]:
+def _back(row: Row, kind: Symptom, gone: int, facts: History) -> tuple[int | None, int]:
     """When it came back, and by how much earlier that may have been. If all name servers had lost it: at the first of
     them. Otherwise: at those that had lost it.
 
@@ -172,22 +172,22 @@ def _back(row: Row, kind: Kind, gone: int, facts: Facts) -> tuple[int | None, in
         for interval in facts.intervals.get(broker, ())
         if interval["t1"] >= gone
         and (not ids or interval.get("bid") in ids)
-        and (kind is not Kind.MISSING or interval["ns"] in at)
+        and (kind is not Symptom.MISSING or interval["ns"] in at)
     ]
     if starts:
         return min(starts)
     return (None if facts.whole("broker_intervals") else gone), 0
 
 
-def _ended(broker: str, t1: int, gone: int, facts: Facts) -> list[Row]:
+def _ended(broker: str, t1: int, gone: int, facts: History) -> list[Row]:
     return [row for row in facts.intervals.get(broker, ()) if t1 <= row["t2"] <= gone]
 
 
-def _cause(broker: str, t1: int, gone: int, facts: Facts) -> str:
+def _cause(broker: str, t1: int, gone: int, facts: History) -> str:
     causes = [str(row["end_cause"]) for row in _ended(broker, t1, gone, facts)]
     return max(sorted(set(causes)), key=causes.count, default="")
 
 
-def _silent_ms(broker: str, t1: int, gone: int, facts: Facts) -> int | None:
+def _silent_ms(broker: str, t1: int, gone: int, facts: History) -> int | None:
     gaps = [int(row["gap"]) for row in _ended(broker, t1, gone, facts) if row.get("gap") is not None]
     return max(gaps, default=None)

@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.record import DATA_VERSION, MEMBER
-from rocketns.pipeline.clocks import OBSERVED, Day, Server, clock_rows
+from rocketns.pipeline.clocks import OBSERVED, ClockDay, Server, clock_rows
 from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.contract.terms import CLOCK_DOUBT_US, DAY_US
@@ -34,7 +34,7 @@ def clock_days(raw_events: DataFrame, within: int | None = None) -> DataFrame:
     samples: defaultdict[str, list[dict[str, int]]] = defaultdict(list)
     for row in _samples(raw_events).collect():
         samples[row["dt"]].append({one["ns"]: one["ts"] for one in row["firsts"]})
-    days = (Day(dt, known, samples[dt]) for dt, known in servers.items())
+    days = (ClockDay(dt, known, samples[dt]) for dt, known in servers.items())
     return frame_of(raw_events.sparkSession, list(clock_rows(days, within)), CLOCK_DAYS)
 
 

@@ -31,16 +31,7 @@ from pyspark.sql import functions as F  # noqa: N812  (the name under which ever
 
 from rocketns.pipeline.contract.frames import Checkpoint, as_it_is, conform
 from rocketns.pipeline.contract.schema import GROUP_MEMBERS, IMBALANCE, IMPACT
-from rocketns.pipeline.jobs.allocation import (
-    DUP,
-    ORPHANED,
-    STRATEGIES,
-    let,
-    model_outcome,
-    read_counts,
-    readable_brokers,
-    real_outcome,
-)
+from rocketns.pipeline.jobs import allocation
 
 IDS_MAX = 64
 # Read queues of a topic at a name server. A broker may say that it has 2**31 - 1, and each one is looked at.
@@ -72,7 +63,9 @@ def read_views(topic_segments: DataFrame) -> DataFrame:
     view has more than QUEUES_MAX read queues are left out."""
     known = F.filter("views", lambda known: F.size(known.view) > 0)
     # Filtered in the array: Spark would push a where() below the computation, and compute everything twice.
-    differing = F.filter(F.array(let(known, _read)), lambda read: (F.size(read.shape) > 1) & _is_counted(read.shape))
+    differing = F.filter(
+        F.array(allocation.let(known, _read)), lambda read: (F.size(read.shape) > 1) & _is_counted(read.shape)
+    )
     return topic_segments.select(*SEGMENT, F.inline(differing))
 
 
@@ -85,17 +78,21 @@ def _is_counted(shape: Column) -> Column:
 
 def _read(views: Column) -> Column:
     """struct<names, shape, view_of>."""
-    brokers = F.transform(views, lambda known: F.transform(readable_brokers(known.view), lambda entry: entry.broker))
+    brokers = F.transform(
+        views, lambda known: F.transform(allocation.readable_brokers(known.view), lambda entry: entry.broker)
+    )
 
     def counted(names: Column) -> Column:
-        return F.transform(views, lambda known: F.struct(known.ns, read_counts(known.view, names).alias("counts")))
+        return F.transform(
+            views, lambda known: F.struct(known.ns, allocation.read_counts(known.view, names).alias("counts"))
+        )
 
     def read(names: Column, counted: Column) -> Column:
         shape = F.sort_array(F.array_distinct(F.transform(counted, lambda known: known.counts)))
-        return let(shape, lambda shape: _struct(names=names, shape=shape, view_of=_places(counted, shape)))
+        return allocation.let(shape, lambda shape: _struct(names=names, shape=shape, view_of=_places(counted, shape)))
 
     names = F.sort_array(F.array_distinct(F.flatten(brokers)))
-    return let(names, lambda names: let(counted(names), lambda counted: read(names, counted)))
+    return allocation.let(names, lambda names: allocation.let(counted(names), lambda counted: read(names, counted)))
 
 
 def _struct(**fields: Column) -> Column:
@@ -113,7 +110,10 @@ def _modelled(views: DataFrame, group_sizes: Sequence[int]) -> DataFrame:
     sizes = F.array(*[F.lit(c) for c in sorted(set(group_sizes)) if c > 1]).cast("array<int>")
     cases = _each_strategy(views.select("shape").distinct().select("shape", F.explode(sizes).alias("c")))
     results = cases.repartition(SHAPE_TASKS, "shape", "c", "strategy").select(
-        "shape", "c", "strategy", model_outcome(F.col("shape"), F.col("c"), F.col("strategy"), IDS_MAX).alias("outcome")
+        "shape",
+        "c",
+        "strategy",
+        allocation.model_outcome(F.col("shape"), F.col("c"), F.col("strategy"), IDS_MAX).alias("outcome"),
     )
     return _rows(views.join(results, "shape", "inner"), "model", F.lit(None))
 
@@ -123,7 +123,7 @@ def _real(views: DataFrame, members: DataFrame) -> DataFrame:
     cases = _each_strategy(chosen.select("shape", "choice").distinct())
     results = cases.repartition(SHAPE_TASKS, "shape", "choice", "strategy").select(
         "shape", "choice", "strategy",
-        real_outcome(F.col("shape"), F.col("choice"), F.col("strategy"), IDS_MAX).alias("outcome"),
+        allocation.real_outcome(F.col("shape"), F.col("choice"), F.col("strategy"), IDS_MAX).alias("outcome"),
     )  # fmt: skip
     joined = chosen.join(results, ["shape", "choice"], "inner").withColumn("c", F.size("choice"))
     return _rows(joined, "real", F.col("group"))
@@ -147,14 +147,14 @@ def _choices(views: DataFrame, members: DataFrame) -> DataFrame:
 
 
 def _each_strategy(cases: DataFrame) -> DataFrame:
-    return cases.withColumn("strategy", F.explode(F.array(*[F.lit(name) for name in STRATEGIES])))
+    return cases.withColumn("strategy", F.explode(F.array(*[F.lit(name) for name in allocation.STRATEGIES])))
 
 
 def _rows(joined: DataFrame, assignments: str, group: Column) -> DataFrame:
     """IMPACT from SEGMENT, names, c, strategy and outcome."""
     seconds = (F.col("t2") - F.col("t1")) / 1e6
     values: dict[str, Column] = {}
-    for place, name in ((ORPHANED, "orphaned"), (DUP, "dup")):
+    for place, name in ((allocation.ORPHANED, "orphaned"), (allocation.DUP, "dup")):
         loss = F.get("outcome.losses", F.lit(place))
         for how in ("mean", "max"):
             values[f"{name}_{how}"] = loss[how]

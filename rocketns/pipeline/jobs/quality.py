@@ -18,8 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.frames import Observation, conform, frame_of, plain_rows
 from rocketns.pipeline.contract.schema import QUALITY, SOURCES, TOPIC_DOUBTS, ReadFile
 from rocketns.pipeline.contract.terms import SILENT_AFTER_US
-from rocketns.pipeline.jobs.boots import BOOT, Boot
-from rocketns.pipeline.jobs.state import FOUND_GONE, TOPIC, Base, counted, topic_changes
+from rocketns.pipeline.jobs.state import BOOT, FOUND_GONE, TOPIC, Base, Boot, counted, topic_changes
 
 
 def quality(events: DataFrame, files: Iterable[ReadFile], base: Base, observation: Observation) -> DataFrame:

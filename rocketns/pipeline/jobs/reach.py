@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.frames import columns, conform
 from rocketns.pipeline.contract.schema import ReadFile
-from rocketns.pipeline.jobs.boots import BOOT
+from rocketns.pipeline.jobs.state import BOOT
 
 BACK_US = 10_000_000
 JUMP_US = 2 * 3_600_000_000

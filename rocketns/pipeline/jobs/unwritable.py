@@ -19,10 +19,7 @@ TOGETHER_US = 10_000_000  # topics that lose it, and have it again, within this 
 
 
 def unwritable(
-    topic_intervals: DataFrame,
-    system_topics: DataFrame,
-    observation: Observation,
-    min_window_us: int = MIN_WINDOW_US,
+    topic_intervals: DataFrame, system_topics: DataFrame, observation: Observation, min_window_us: int = MIN_WINDOW_US
 ) -> DataFrame:
     """UNWRITABLE, of at least ``min_window_us``."""
     may = (F.col("p").bitwiseAND(WRITE) != 0) & (F.col("w") > 0)

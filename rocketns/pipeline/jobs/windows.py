@@ -20,6 +20,11 @@ did not show for as long before and after as their clocks may be off.
 The same holds for changes that were observed from outside, of which only two looks are known between which they came:
 the later one is their time, and by ``early`` they may be earlier. They are certain if the difference lasted for the
 shortest window at least, whenever between the looks they came.
+
+Incidents: windows with the same broker and cause that begin close to each other.
+
+A lost broker with 500 topics makes 500 windows and one incident. Windows in doubt make incidents of their own, which
+are listed apart and are no finding.
 """
 
 from __future__ import annotations
@@ -29,8 +34,9 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.clocks import OBSERVED
 from rocketns.pipeline.contract.frames import Checkpoint, Observation, as_it_is, conform, each, plain_rows
-from rocketns.pipeline.contract.schema import KEY_WINDOWS, TOPIC_SEGMENTS
+from rocketns.pipeline.contract.schema import DIVERGENCES, KEY_WINDOWS, TOPIC_SEGMENTS
 from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, MIN_WINDOW_US, STARTED, WATCHED
+from rocketns.pipeline.jobs.brokers import nobody, stalled_at
 from rocketns.pipeline.jobs.clocks import apart, between, off_by_day, off_of, widest
 from rocketns.pipeline.jobs.state import TOPIC, VALUE
 from rocketns.pipeline.jobs.topics import with_kind
@@ -162,11 +168,7 @@ VALUE_TYPE = "struct<r:int,w:int,p:int>"
 END_OF_DOUBT, DOUBT, CLOSES, GOES_DOWN, COMES_UP, OPENS = range(6)
 
 
-def points_of(
-    topic_intervals: DataFrame,
-    ns_uptime: DataFrame,
-    topic_doubts: DataFrame | None = None,
-) -> DataFrame:
+def points_of(topic_intervals: DataFrame, ns_uptime: DataFrame, topic_doubts: DataFrame | None = None) -> DataFrame:
     """What applies from ``t`` on: topic, broker, ns, t, known, value (null: absent), place (a number of the value among
     those of the key), sure (known, and not in doubt), cause, early (by how much earlier an observed change may have
     come, us); one row per time and name server.
@@ -442,3 +444,77 @@ def _pairs(suspects: DataFrame) -> DataFrame:
         *WINDOW, F.col("a.ns").alias("one"), value.alias("wanted"), F.col("b.ns").alias("ns"),
         (F.col("t1") - both).alias("low"), (F.col("t1") + both + F.col("lasting")).alias("high"), "lasting",
     )  # fmt: skip
+
+
+APART_US = 10_000_000  # a window that begins within 10 s of the one before joins its incident
+SAMPLE_MAX = 5
+
+
+KEYS = ["broker", "cause", "doubt", "incident"]
+
+
+def divergences(key_windows: DataFrame, events: DataFrame | None = None) -> DataFrame:
+    """DIVERGENCES. Without the events nobody is ``stalled``."""
+    in_order = Window.partitionBy("broker", "cause", "doubt").orderBy("t1")
+    # a range, not rows: windows that begin at the same time are in one incident, in any order
+    up_to_here = in_order.rangeBetween(Window.unboundedPreceding, Window.currentRow)
+    first = F.coalesce(F.col("t1") - F.lag("t1").over(in_order) > APART_US, F.lit(True))
+    user = F.coalesce(F.col("kind") == "user", F.lit(True))
+    numbered = (
+        key_windows.withColumn("user", user)
+        .withColumn("first", first.cast("long"))
+        .withColumn("incident", F.sum("first").over(up_to_here))
+    )
+    topics = numbered.groupBy(*KEYS, "topic", "user").agg(
+        *each(F.min, "t1"),
+        *each(F.max, "t2"),
+        F.count("*").alias("windows"),
+        F.max(_hidden()).alias("hidden"),
+        F.flatten(F.collect_list(_without())).alias("without"),
+        F.collect_set("opened_by").alias("opened_by"),
+        F.max(F.col("t2") - F.col("t1")).alias("longest"),
+        F.max("gap").alias("gap_max"),
+        F.min(F.struct("t1", (-F.coalesce("t1_early", F.lit(0))).alias("early"))).alias("begins"),
+        F.max(F.struct("t2", F.coalesce("t2_early", F.lit(0)).alias("early"))).alias("ends"),
+    )
+    by_importance = F.sort_array(F.collect_list(F.struct((~F.col("user")).alias("other"), "topic")))
+    grouped = topics.groupBy(*KEYS).agg(
+        *each(F.min, "t1"),
+        *each(F.max, "t2", "longest", "gap_max"),
+        (-F.min("begins").early).alias("t1_early"),
+        F.max("ends").early.alias("t2_early"),
+        *each(F.sum, "windows"),
+        F.count("*").alias("topics"),
+        F.count_if("user").alias("user_topics"),
+        F.slice(by_importance, 1, SAMPLE_MAX)["topic"].alias("topic_sample"),
+        F.coalesce(F.sum(F.when(F.col("user"), F.col("hidden"))), F.lit(0)).alias("queues"),
+        _names("without").alias("ns_without"),
+        _names("opened_by").alias("opened_by"),
+    )
+    explained = grouped.withColumn("stalled", nobody()) if events is None else _explained(grouped, numbered, events)
+    return conform(explained, DIVERGENCES)
+
+
+def _explained(grouped: DataFrame, numbered: DataFrame, events: DataFrame) -> DataFrame:
+    """The incidents with ``stalled``: of the name servers compared, those that stalled when a window began."""
+    compared = F.explode(F.transform("values", lambda value: value["ns"])).alias("ns")
+    suspects = numbered.select(*KEYS, F.col("t1").alias("t"), compared).distinct()
+    stalled = stalled_at(suspects, events, KEYS).withColumnsRenamed({name: f"stalled_{name}" for name in KEYS})
+    same = [F.col(name).eqNullSafe(F.col(f"stalled_{name}")) for name in KEYS]
+    return grouped.join(stalled, same, "left").withColumn("stalled", F.coalesce("stalled", nobody()))
+
+
+def _without() -> Column:
+    """The name servers of a window's values where the broker was absent."""
+    absent = F.filter("values", lambda value: ~value["present"])
+    return F.transform(absent, lambda value: value["ns"])
+
+
+def _hidden() -> Column:
+    """How many read queues of a window one name server showed and another did not."""
+    shown = F.transform("values", lambda value: F.when(value["present"], value["r"]).otherwise(0))
+    return F.array_max(shown) - F.array_min(shown)
+
+
+def _names(lists: str) -> Column:
+    return F.sort_array(F.array_distinct(F.flatten(F.collect_list(lists))))

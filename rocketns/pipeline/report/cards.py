@@ -1,20 +1,34 @@
-"""Incidents as cards: texts and places in per cent, ready for the template."""
+"""Incidents as cards: texts and places in per cent, ready for the template.
+
+The timeline: the whole observation as bars of name servers and incidents. Each bar of an incident leads to its card,
+which shows its time to the second.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from rocketns.languages import N_
 from rocketns.pipeline.contract import terms
-from rocketns.pipeline.incidents.lanes import STATES
-from rocketns.pipeline.incidents.model import Incident, Kind, Lane, Record, State
+from rocketns.pipeline.incidents.lanes import STATES, Span, gaps
+from rocketns.pipeline.incidents.model import Incident, Lane, Record, Shown, Symptom
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.text import sentences, visible
-from rocketns.pipeline.report.words.names import LEVELS, NAMES, command, identities, queues, topics
+from rocketns.pipeline.report.words.names import (
+    LEVELS,
+    NAMES,
+    begun_and_ended,
+    command,
+    identities,
+    queues,
+    said,
+    topics,
+)
 from rocketns.pipeline.report.words.sentences import first, silent_before, title, whom
-from rocketns.pipeline.report.words.sources import begun_and_ended, said
 from rocketns.pipeline.saying import _, shown
 
 CARDS_MAX = 1_000  # the rest is in incidents.jsonl
@@ -42,7 +56,7 @@ class Card:
 
     def __init__(self, identity: str, incident: Incident, data: ReportInput, place: int) -> None:
         begin, end = _edges(incident)
-        states = sorted({span[2] for lane in incident.lanes for span in lane.spans}, key=list(State).index)
+        states = sorted({span[2] for lane in incident.lanes for span in lane.spans}, key=list(Shown).index)
         self.identity, self.kind, self.code = identity, _(NAMES[incident.kind]), incident.kind.value
         self.level, self.level_name = incident.level.name.lower(), _(LEVELS[incident.level])
         self.going_on = incident.going_on
@@ -122,7 +136,7 @@ def _bars(lane: Lane, begin: int, end: int) -> list[Bar]:
     ]
 
 
-def _tip(lane: Lane, span: tuple[int, int], state: State) -> str:
+def _tip(lane: Lane, span: tuple[int, int], state: Shown) -> str:
     return _("%(ns)s: %(state)s, %(begin)s to %(end)s, %(length)s") % {
         "ns": lane.ns, "state": _(STATES[state]), "begin": _clock(span[0]), "end": _clock(span[1]),
         "length": text.microseconds(span[1] - span[0]),
@@ -138,7 +152,7 @@ def _clock(us: int) -> str:
 
 
 def _cause(incident: Incident) -> str:
-    if incident.kind is Kind.MISSING_TOPIC:
+    if incident.kind is Symptom.MISSING_TOPIC:
         return _(UNUSUAL[incident.cause]) if incident.cause in UNUSUAL else ""
     stalled = _("%(names)s did not run at its beginning, or just before.") % {"names": text.names(incident.stalled)}
     clocks = _("Times may be off: the clock of %(names)s is not known for certain.")
@@ -152,7 +166,7 @@ def _cause(incident: Incident) -> str:
 
 
 def _topics(incident: Incident) -> str:
-    if not incident.harm.topics or incident.kind is Kind.MISSING_TOPIC:
+    if not incident.harm.topics or incident.kind is Symptom.MISSING_TOPIC:
         return ""
     values = {"topics": topics(incident.harm), "queues": queues(incident.harm), "names": _sample(incident)}
     return (_("%(topics)s with %(queues)s: %(names)s") if incident.harm.queues else _("%(topics)s: %(names)s")) % values
@@ -171,3 +185,55 @@ def _impact(incident: Incident) -> str:
         "Of all queues of these topics, if a group of consumers is spread over the name servers in the worst way: "
         "without a consumer %(orphaned)s, with two or more %(twice)s."
     ) % {"orphaned": f"{incident.harm.orphaned:,}", "twice": f"{incident.harm.twice:,}"}
+
+
+ROWS_MAX = 60
+LABEL_MAX = 120  # characters
+
+
+@dataclass(frozen=True)
+class TimelineRow:
+    """A name server, or what incidents are about, with its bars."""
+
+    label: str
+    bars: Sequence[Bar]
+
+
+def timeline(data: ReportInput) -> list[TimelineRow]:
+    """The name servers with the times when they were away or not watched, then a row for each broker, name server or
+    topic with incidents, those of the worst one first: ROWS_MAX of both."""
+    servers = [_row(ns, _away(data, ns), data) for ns in data.name_servers[:ROWS_MAX]]
+    subjects: defaultdict[str, list[Bar]] = defaultdict(list)
+    for anchor, incident in in_page(data):
+        tip = text.visible(title(incident, data.t1))
+        bar = _bar((incident.t1, incident.t2), incident.level.name.lower(), tip, data, anchor)
+        subjects[_subject(incident)].append(bar)
+    rows = [TimelineRow(_label(name), bars) for name, bars in subjects.items()]
+    return [*servers, *rows][:ROWS_MAX] if rows else []
+
+
+def _away(data: ReportInput, ns: str) -> list[Span]:
+    """When its state was not known."""
+    up = [(int(row["t1"]), int(row["t2"])) for row in data["ns_uptime"].rows if row["ns"] == ns]
+    return gaps(up, (data.t0, data.t1))
+
+
+def _row(ns: str, away: Iterable[Span], data: ReportInput) -> TimelineRow:
+    span = _("%(begin)s to %(end)s")
+    tips = [(one, span % {"begin": text.moment(one[0]), "end": text.moment(one[1])}) for one in away]
+    return TimelineRow(_label(ns), [_bar(one, "down", tip, data) for one, tip in tips])
+
+
+def _bar(span: Span, state: str, tip: str, data: ReportInput, anchor: str = "") -> Bar:
+    whole, (t1, t2) = max(1, data.t1 - data.t0), span
+    return Bar(round(100 * (t1 - data.t0) / whole, 3), round(100 * (t2 - t1) / whole, 3), state, tip, anchor)
+
+
+def _label(name: str) -> str:
+    return text.shortened(text.visible(name), LABEL_MAX)
+
+
+def _subject(incident: Incident) -> str:
+    if len(incident.brokers) == 1:
+        return incident.brokers[0]
+    return incident.topic if incident.harm.misses else ", ".join(incident.ns)

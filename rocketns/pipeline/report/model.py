@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from rocketns.pipeline.contract.catalogue import BY_NAME
-from rocketns.pipeline.contract.tables import Table
-from rocketns.pipeline.contract.terms import Verdict
+from rocketns.pipeline.contract.frames import Table
+from rocketns.pipeline.contract.terms import AuditVerdict
 from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Incident
 
@@ -25,7 +25,7 @@ class ReportInput:
 
     t0: int
     t1: int
-    verdict: Verdict
+    verdict: AuditVerdict
 
     # Why the input is incomplete, one sentence each; shown whenever there are any.
     incomplete: Sequence[str] = ()

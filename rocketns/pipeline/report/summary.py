@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rocketns.languages import N_
-from rocketns.pipeline.contract.terms import Verdict
+from rocketns.pipeline.contract.terms import AuditVerdict
 from rocketns.pipeline.incidents.model import Incident, Level
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.model import ReportInput
@@ -16,9 +16,9 @@ from rocketns.pipeline.report.words.sentences import title
 from rocketns.pipeline.saying import _
 
 VERDICTS = {
-    Verdict.NOTHING: N_("All input was read, and nothing is wrong"),
-    Verdict.FINDINGS: N_("All input was read, and something was found"),
-    Verdict.INCOMPLETE: N_("Input is missing"),
+    AuditVerdict.NOTHING: N_("All input was read, and nothing is wrong"),
+    AuditVerdict.FINDINGS: N_("All input was read, and something was found"),
+    AuditVerdict.INCOMPLETE: N_("Input is missing"),
 }
 CUT = N_("A table had too many rows, so some incidents are not listed: see --days.")
 COUNTED = {Level.SEVERE: N_("%(n)s severe"), Level.MAJOR: N_("%(n)s major"), Level.MINOR: N_("%(n)s minor")}
@@ -44,7 +44,7 @@ def period(data: ReportInput) -> str:
 def headline(data: ReportInput) -> str:
     """What is wrong, in a sentence."""
     if not data.incidents:
-        if data.verdict is Verdict.INCOMPLETE:
+        if data.verdict is AuditVerdict.INCOMPLETE:
             return _("Nothing was found, but records are missing: something may be wrong.")
         return _nothing_found(data.figures)
     worst = data.incidents[0]
@@ -94,7 +94,7 @@ def numbers(incidents: Sequence[Incident]) -> dict[str, Any]:
 
 def verdict(data: ReportInput) -> str:
     """A planned stop or restart of a name server is an incident, and no finding. Nor is what clocks may explain."""
-    if data.verdict is Verdict.NOTHING and (data.incidents or data.figures.get("clock_windows")):
+    if data.verdict is AuditVerdict.NOTHING and (data.incidents or data.figures.get("clock_windows")):
         return _("All input was read, and there is no finding")
     return _(VERDICTS[data.verdict])
 
@@ -102,6 +102,6 @@ def verdict(data: ReportInput) -> str:
 def state(data: ReportInput) -> str:
     """severe, major, minor, none or incomplete, for the style sheet."""
     if not data.incidents:
-        return "incomplete" if data.verdict is Verdict.INCOMPLETE else "none"
+        return "incomplete" if data.verdict is AuditVerdict.INCOMPLETE else "none"
     worst = data.incidents[0]
     return worst.level.name.lower() if worst.going_on else "minor"

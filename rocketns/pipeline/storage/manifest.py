@@ -52,12 +52,12 @@ class Listing(NamedTuple):
     foreign: Mapping[str, int]
 
 
-def journal_files(spark: SparkSession | None, roots: Sequence[str]) -> Listing:
-    """The journal's files below the folders. BadInput if there is none that this version can read."""
+def journal_files(spark: SparkSession | None, root: str) -> Listing:
+    """The journal's files below the folder. BadInput if there is none that this version can read."""
     closed: list[JournalFile] = []
     being_written: list[JournalFile] = []
     foreign = Counter[str]()
-    for path, size, changed in {found for root in roots for found in folder_at(spark, root).files()}:
+    for path, size, changed in folder_at(spark, root).files():
         match = _LAYOUT.fullmatch(path)
         if match is None:
             continue
@@ -69,7 +69,7 @@ def journal_files(spark: SparkSession | None, roots: Sequence[str]) -> Listing:
             elif named:
                 foreign[match["v"]] += 1
     if not closed and not being_written:
-        raise BadInput(_none(roots, foreign))
+        raise BadInput(_none(root, foreign))
     return Listing(sorted(closed, key=_place), sorted(being_written, key=_place), dict(sorted(foreign.items())))
 
 
@@ -77,15 +77,15 @@ def _place(file: JournalFile) -> tuple[str, ...]:
     return file.dt, file.ns, file.segment, file.path
 
 
-def _none(roots: Sequence[str], foreign: Mapping[str, int]) -> str:
+def _none(root: str, foreign: Mapping[str, int]) -> str:
     if foreign:
         said = _("%(roots)s: a journal of version %(other)s, and this audit reads version %(version)s")
-        return said % {"roots": ", ".join(roots), "other": ", ".join(foreign), "version": VERSION}
+        return said % {"roots": root, "other": ", ".join(foreign), "version": VERSION}
     said = _("no file of a journal (v=%(version)s/dt=…/ns=…/*.jsonl) in %(roots)s")
-    return said % {"roots": ", ".join(roots), "version": VERSION}
+    return said % {"roots": root, "version": VERSION}
 
 
-MANIFEST_VERSION = 2
+MANIFEST_VERSION = 3
 MANIFEST, DAYS, DATA = "manifest", "manifest/days", "data"
 MANIFESTS_KEPT = 5
 # What no manifest names may be about to be published.
@@ -102,7 +102,7 @@ class Range(NamedTuple):
     high: int
 
 
-class Read(NamedTuple):
+class IngestedFile(NamedTuple):
     """A journal file that was read. ``records``: those that parse; ``added``: those that no other file had before;
     ``first``, ``last``: times of its records, epoch us."""
 
@@ -121,7 +121,7 @@ class Read(NamedTuple):
     ranges: Sequence[Range]
 
 
-class Part(NamedTuple):
+class ParquetPart(NamedTuple):
     """A folder of Parquet files of one day and name server, with the times of its records, epoch us."""
 
     path: str
@@ -132,7 +132,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Day:
+class StoredDay:
     """``reads``: the file with the day's journal files; ``ranges``: by name server, all that they hold of each boot."""
 
     reads: str
@@ -140,14 +140,14 @@ class Day:
 
 
 @dataclass(frozen=True)
-class State:
-    """One manifest. ``journal``: the folders it belongs to; ``foreign``: files of other versions of the journal, which
-    are not read."""
+class ManifestState:
+    """One manifest. ``journal``: the folder that it belongs to; ``foreign``: files of other versions of the
+    journal, which are not read."""
 
     number: int = 0
-    journal: Sequence[str] = ()
-    days: Mapping[str, Day] = field(default_factory=dict)
-    parts: Sequence[Part] = ()
+    journal: str = ""
+    days: Mapping[str, StoredDay] = field(default_factory=dict)
+    parts: Sequence[ParquetPart] = ()
     foreign: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -156,22 +156,22 @@ class Manifest:
 
     def __init__(self, spark: SparkSession | None, out: str) -> None:
         self.folder = folder_at(spark, out)
-        self._days: dict[str, list[Read]] = {}
+        self._days: dict[str, list[IngestedFile]] = {}
 
-    def state(self) -> State:
+    def state(self) -> ManifestState:
         """The state that counts; an empty one before the first. BadInput if it cannot be read by this version."""
         numbers = self._numbers()
         if numbers:
             return _state(json.loads(self.folder.read(_name(numbers[-1]))), self.folder.path(_name(numbers[-1])))
-        return State()
+        return ManifestState()
 
-    def reads(self, state: State, days: Iterable[str]) -> list[Read]:
+    def reads(self, state: ManifestState, days: Iterable[str]) -> list[IngestedFile]:
         """The journal files of these days."""
         return [read for dt in days if dt in state.days for read in self._of_day(state.days[dt].reads)]
 
-    def with_reads(self, state: State, reads: Iterable[Read]) -> State:
+    def with_reads(self, state: ManifestState, reads: Iterable[IngestedFile]) -> ManifestState:
         """The state with these files too. A file of the same path is replaced: what it added before stays stored."""
-        by_day: dict[str, list[Read]] = {}
+        by_day: dict[str, list[IngestedFile]] = {}
         for read in reads:
             by_day.setdefault(read.dt, []).append(read)
         days = dict(state.days)
@@ -181,10 +181,10 @@ class Manifest:
             whole = list(known.values())
             name = f"{DAYS}/{dt}.{new_id()}.json"
             self.folder.write(name, json.dumps({"version": MANIFEST_VERSION, "files": whole}).encode())
-            days[dt] = Day(name, _ranges(whole))
+            days[dt] = StoredDay(name, _ranges(whole))
         return replace(state, days=days)
 
-    def publish(self, state: State) -> State | None:
+    def publish(self, state: ManifestState) -> ManifestState | None:
         """Make this the state that counts; None if another process published one meanwhile."""
         after = replace(state, number=state.number + 1)
         if not self.folder.publish(_name(after.number), json.dumps(_plain(after)).encode()):
@@ -194,7 +194,7 @@ class Manifest:
         self._sweep(state, after)
         return after
 
-    def _sweep(self, before: State, state: State) -> None:
+    def _sweep(self, before: ManifestState, state: ManifestState) -> None:
         """Delete what neither of the last two manifests names, unless it may be about to be published."""
         old = f"{datetime.now(UTC) - UNUSED_KEPT:%Y%m%dT%H%M%S}"
         named = {part.path.split("/")[1] for part in state.parts}
@@ -209,10 +209,10 @@ class Manifest:
     def _numbers(self) -> list[int]:
         return sorted(int(match[1]) for name in self.folder.names(MANIFEST) if (match := _NUMBER.fullmatch(name)))
 
-    def _of_day(self, name: str) -> list[Read]:
+    def _of_day(self, name: str) -> list[IngestedFile]:
         if name not in self._days:
             rows = json.loads(self.folder.read(name))["files"]
-            self._days[name] = [Read._make((*row[:-1], [Range(*r) for r in row[-1]])) for row in rows]
+            self._days[name] = [IngestedFile._make((*row[:-1], [Range(*r) for r in row[-1]])) for row in rows]
         return self._days[name]
 
 
@@ -225,7 +225,7 @@ def _name(number: int) -> str:
     return f"{MANIFEST}/{number:08d}.json"
 
 
-def _after(read: Read, before: Read | None) -> Read:
+def _after(read: IngestedFile, before: IngestedFile | None) -> IngestedFile:
     """A file that was read again: what it held before is stored as well."""
     if before is None:
         return read
@@ -233,7 +233,7 @@ def _after(read: Read, before: Read | None) -> Read:
     return read._replace(added=read.added + before.added, ranges=ranges)
 
 
-def _ranges(reads: Iterable[Read]) -> dict[str, list[Range]]:
+def _ranges(reads: Iterable[IngestedFile]) -> dict[str, list[Range]]:
     """From the first to the last sequence number of each boot, by name server."""
     found: dict[str, dict[int, Range]] = {}
     for read in reads:
@@ -244,15 +244,15 @@ def _ranges(reads: Iterable[Read]) -> dict[str, list[Range]]:
     return {ns: list(boots.values()) for ns, boots in found.items()}
 
 
-def _plain(state: State) -> dict[str, Any]:
+def _plain(state: ManifestState) -> dict[str, Any]:
     return {
-        "version": MANIFEST_VERSION, "number": state.number, "journal": list(state.journal),
+        "version": MANIFEST_VERSION, "number": state.number, "journal": state.journal,
         "days": {dt: [day.reads, day.ranges] for dt, day in sorted(state.days.items())},
         "parts": list(state.parts), "foreign": dict(state.foreign),
     }  # fmt: skip
 
 
-def _state(plain: Mapping[str, Any], path: str) -> State:
+def _state(plain: Mapping[str, Any], path: str) -> ManifestState:
     if plain["version"] != MANIFEST_VERSION:
         said = _(
             "%(path)s has version %(version)s, and this rocketns reads version %(known)s. Name another --out, or "
@@ -260,8 +260,8 @@ def _state(plain: Mapping[str, Any], path: str) -> State:
         )
         raise BadInput(said % {"path": path, "version": plain["version"], "known": MANIFEST_VERSION})
     days = {
-        dt: Day(reads, {ns: [Range(*r) for r in ranges] for ns, ranges in numbers.items()})
+        dt: StoredDay(reads, {ns: [Range(*r) for r in ranges] for ns, ranges in numbers.items()})
         for dt, (reads, numbers) in plain["days"].items()
     }
-    parts = [Part(*part) for part in plain["parts"]]
-    return State(plain["number"], plain["journal"], days, parts, plain["foreign"])
+    parts = [ParquetPart(*part) for part in plain["parts"]]
+    return ManifestState(plain["number"], plain["journal"], days, parts, plain["foreign"])

@@ -23,11 +23,10 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.classic.dataframe import DataFrame as Classic
-from pyspark.sql.types import ArrayType, StructType
+from pyspark.sql.types import StructType
 
 from rocketns.pipeline.contract.catalogue import BY_NAME
-from rocketns.pipeline.contract.frames import plain_rows
-from rocketns.pipeline.contract.tables import ROWS_COLLECTED_MAX, Table
+from rocketns.pipeline.contract.frames import ROWS_COLLECTED_MAX, Table, plain_rows
 from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import Folder
@@ -36,7 +35,6 @@ from rocketns.pipeline.storage.manifest import new_id
 RESULTS = "results"
 EVENTS_FOLDER = "events"
 WORK = "work"
-CSV = "csv"
 REPORT, MARKDOWN, LINES, SUMMARY = "report.html", "report.md", "incidents.jsonl", "summary.json"
 PAGES = (REPORT, MARKDOWN, LINES)
 ASKED_AT_ONCE = 4
@@ -60,11 +58,11 @@ def _sorted(text: str) -> Column:
 
 
 class Results:
-    """The tables of one run, by default of a new one. ``csv``: write each as CSV too. ``small``: all tables are small,
+    """The tables of one run, by default of a new one. ``small``: all tables are small,
     so that Arrow writes them and keeps their rows: planning a query takes longer than such a table."""
 
-    def __init__(self, spark: SparkSession, out: Folder, run: str | None = None, *, csv: bool = False) -> None:
-        self._spark, self._out, self._csv = spark, out, csv
+    def __init__(self, spark: SparkSession, out: Folder, run: str | None = None) -> None:
+        self._spark, self._out = spark, out
         self.run = run or new_id()
         self.place = f"{RESULTS}/{self.run}"
         self._numbers = count()
@@ -88,9 +86,6 @@ class Results:
             kept = self._kept[name] = self._spark.createDataFrame(table, frame.schema)
         else:
             kept = self._kept[name] = self._written(place, frame)
-        if self._csv:
-            flat = kept.select(*[_flat(kept, field.name) for field in kept.schema])
-            flat.coalesce(1).write.mode("overwrite").csv(self._out.path(f"{self.place}/{CSV}/{name}"), header=True)
         return kept
 
     def checkpoint(self, frame: DataFrame) -> DataFrame:
@@ -208,11 +203,6 @@ def remove_old(out: Folder) -> None:
     for run in out.names(WORK):
         if run < oldest:
             out.delete(f"{WORK}/{run}")
-
-
-def _flat(frame: DataFrame, name: str) -> Column:
-    nested = isinstance(frame.schema[name].dataType, ArrayType | StructType)
-    return F.to_json(name).alias(name) if nested else F.col(name)
 
 
 # Rows of a frame that plans contain: some MB.

@@ -17,8 +17,15 @@ from rocketns.pipeline.contract.schema import EVENTS, ReadFile
 from rocketns.pipeline.contract.terms import DAY_US
 from rocketns.pipeline.storage.arrow import events_of, rows_of
 from rocketns.pipeline.storage.folders import folder_at
-from rocketns.pipeline.storage.manifest import JournalFile, Manifest, Part, Read, State, journal_files
-from rocketns.pipeline.storage.staging import KEY, read_parts
+from rocketns.pipeline.storage.ingest import KEY, read_parts
+from rocketns.pipeline.storage.manifest import (
+    IngestedFile,
+    JournalFile,
+    Manifest,
+    ManifestState,
+    ParquetPart,
+    journal_files,
+)
 
 
 class Delivered(NamedTuple):
@@ -31,11 +38,7 @@ class Delivered(NamedTuple):
 
 
 def read_events(
-    spark: SparkSession,
-    out: str,
-    observation: Observation | None = None,
-    *,
-    days: Sequence[str] | None = None,
+    spark: SparkSession, out: str, observation: Observation | None = None, *, days: Sequence[str] | None = None
 ) -> DataFrame:
     """The ingested EVENTS, of all days or these (``dt``). With an observation only what it needs: from the day before,
     which has hourly snapshots, to its last day."""
@@ -64,9 +67,9 @@ def delivered(spark: SparkSession, out: str, since: str = "") -> Delivered:
     return Delivered(len(reads) - len(originals(reads)), repeated, state.foreign)
 
 
-def originals(reads: Iterable[Read]) -> list[Read]:
+def originals(reads: Iterable[IngestedFile]) -> list[IngestedFile]:
     """Without copies: smaller files of the same name server and name, and files that added no record."""
-    largest: dict[tuple[str, str], Read] = {}
+    largest: dict[tuple[str, str], IngestedFile] = {}
     for read in reads:
         known = largest.get((read.ns, read.segment))
         if known is None or (known.size, known.added) < (read.size, read.added):
@@ -74,7 +77,7 @@ def originals(reads: Iterable[Read]) -> list[Read]:
     return [read for read in largest.values() if read.added or not read.records]
 
 
-def _is_needed(part: Part, observation: Observation) -> bool:
+def _is_needed(part: ParquetPart, observation: Observation) -> bool:
     begin = observation.t0 - DAY_US
     begin -= begin % DAY_US
     return part.first is not None and part.last is not None and begin <= part.last and part.first <= observation.t1
@@ -98,11 +101,11 @@ class OpenText(NamedTuple):
     text: bytes
 
 
-def open_texts(spark: SparkSession, roots: Sequence[str]) -> list[OpenText]:
+def open_texts(spark: SparkSession, journal: str) -> list[OpenText]:
     """Their text. Of copies of one file in several folders the longest counts. A file that is closed meanwhile is left
     out: it has another name now."""
     longest: dict[tuple[str, str], OpenText] = {}
-    for file in journal_files(spark, roots).open:
+    for file in journal_files(spark, journal).open:
         folder, _, name = file.path.rpartition("/")
         text = folder_at(spark, folder).part(name, size=OPEN_BYTES_MAX) or b""
         whole = text[: text.rfind(b"\n") + 1]
@@ -137,7 +140,7 @@ def tail_after(spark: SparkSession, out: str, texts: Sequence[OpenText]) -> Tail
     return tail._replace(events=tail.events.join(stored, [*KEY], "left_anti").select(*EVENTS.names))
 
 
-def _reaches_back(text: OpenText, state: State) -> bool:
+def _reaches_back(text: OpenText, state: ManifestState) -> bool:
     """Whether its first record is not after all that is stored of its boot."""
     first = record_of(text.text[: text.text.index(b"\n")])
     boot = int(text.file.segment.partition("-")[0])

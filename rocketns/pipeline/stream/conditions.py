@@ -17,14 +17,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from rocketns.journal.record import MEMBER
+from rocketns.pipeline.contract.frames import Row
 from rocketns.pipeline.contract.terms import exact_text
 from rocketns.pipeline.report.text import number, row
 from rocketns.pipeline.report.text import short_strict as short
 from rocketns.pipeline.saying import _
+from rocketns.pipeline.stream.memory import BootState, Servers
 from rocketns.pipeline.stream.outlets import Alert
-from rocketns.pipeline.stream.servers import Boot, Servers
-
-Row = Mapping[str, Any]
 
 
 def partition(found: Row) -> Condition:
@@ -111,7 +110,7 @@ def silences(servers: Servers) -> list[Condition]:
     return [_silence(boot) for ns, boot in servers.last().items() if ns in servers.silent]
 
 
-def _silence(boot: Boot) -> Condition:
+def _silence(boot: BootState) -> Condition:
     shown = {"ns": boot.ns, "time": exact_text(boot.last)}
     if boot.observed:
         text = _("the journal of %(ns)s ends at %(time)s: nobody watches it any more, or its files do not arrive. What "
@@ -122,7 +121,7 @@ def _silence(boot: Boot) -> Condition:
     return Condition("silent", boot.ns, boot.last, text, {"ns": boot.ns})
 
 
-def kills(servers: Servers, known: Iterable[Boot]) -> list[Condition]:
+def kills(servers: Servers, known: Iterable[BootState]) -> list[Condition]:
     """Name servers that started in this batch, without a stop record before. How an observer ended says nothing."""
     before = {(boot.ns, boot.boot) for boot in known}
     killed = []

@@ -18,38 +18,31 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from operator import itemgetter
 from types import FrameType
 from typing import Any, NamedTuple
 
 import pyarrow.compute as pc  # type: ignore[import-untyped]
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.terms import BadInput
-from rocketns.pipeline.jobs.clocks import widest
-from rocketns.pipeline.report.words.sources import known_to
-from rocketns.pipeline.saying import _
+from rocketns.pipeline.saying import Say, _
 from rocketns.pipeline.storage.arrow import Rows, events_of, rows_of
 from rocketns.pipeline.storage.folders import Folder, folder_at
-from rocketns.pipeline.storage.results import materialized_if_small, table_rows
+from rocketns.pipeline.storage.results import materialized_if_small
+from rocketns.pipeline.stream.memory import Arriving
 from rocketns.pipeline.stream.outlets import AlertLog, Alertmanager, Webhook
-from rocketns.pipeline.stream.reading import Look, Place, look
-from rocketns.pipeline.stream.servers import Arriving
+from rocketns.pipeline.stream.reading import JournalOffset, JournalPoll, look
 from rocketns.pipeline.stream.statestore import StateStore
 from rocketns.pipeline.stream.step import SCHEMAS, Line, Memory, New, StreamLimits, step
-
-Say = Callable[[str], None]
 
 ALERTS_FILE = "alerts.jsonl"
 
 
 class Following(NamedTuple):
-    """The options of the command line. Durations are us. ``clocks``: the folder of a run, or by how much clocks differ
-    at most."""
+    """The options of the command line. Durations are us."""
 
     journal: str
     out: str
@@ -59,7 +52,6 @@ class Following(NamedTuple):
     limits: StreamLimits
     once: bool
     alertmanager: str | None = None
-    clocks: str | int | None = None
 
 
 class Outlets(NamedTuple):
@@ -99,10 +91,7 @@ def follow(spark: SparkSession, following: Following, say: Say) -> int:
     )
     checkpoint = following.checkpoint or f"{following.out.rstrip('/')}/checkpoint"
     store = StateStore(spark, f"{checkpoint}/memory", SCHEMAS)
-    clocks = clocks_below(spark, following.clocks, say) if isinstance(following.clocks, str) else []
-    apart = following.clocks if isinstance(following.clocks, int) else widest(clocks) if clocks else 0
-    ahead = {row["ns"]: row["offset"] for row in clocks}
-    follower = Follower(spark, journal, store, outlets, following.limits._replace(apart=apart), say, ahead)
+    follower = Follower(spark, journal, store, outlets, following.limits, say)
     shown = {"journal": following.journal, "file": out / ALERTS_FILE}
     say(_("following %(journal)s; alerts go to %(file)s") % shown)
     with signalled() as is_asked:
@@ -120,23 +109,15 @@ class Follower:
     there than the last look read."""
 
     def __init__(
-        self,
-        spark: SparkSession,
-        journal: Folder,
-        store: StateStore,
-        outlets: Outlets,
-        limits: StreamLimits,
-        say: Say,
-        ahead: Mapping[str, int],
+        self, spark: SparkSession, journal: Folder, store: StateStore, outlets: Outlets, limits: StreamLimits, say: Say
     ) -> None:
-        self._ahead = ahead
         self._spark, self._journal, self._store, self._limits = spark, journal, store, limits
         self._outlets, self._say = outlets, say
         version = store.last()
         plain = version.plain
         self._batch = version.batch
         self.memory = Memory.of(version.tables, plain["memory"] if plain else None)
-        self.places = [Place(*row) for row in plain["places"]] if plain else []
+        self.places = [JournalOffset(*row) for row in plain["places"]] if plain else []
         self.done = 0
         self.is_behind = False
         if plain:
@@ -157,12 +138,12 @@ class Follower:
             self._say(f"{line['event']} {line['kind']} {line['alert']}: {line['text']}")
         return True
 
-    def _process(self, arrived: Look) -> list[Line]:
+    def _process(self, arrived: JournalPoll) -> list[Line]:
         """The lines of the batch, once its version is valid."""
         batch, arriving = self._batch, Arriving(arrived.pending, arrived.opened)
         self._store.begin(batch)
         read = [(text.ns, text.day, rows_of(text.data)) for text in arrived.texts]
-        events = by_clocks(events_of(self._spark, read), self._ahead).persist()
+        events = events_of(self._spark, read).persist()
         try:
             store = partial(self._store.keep, batch)
             new = New(events, losses_of(read), arriving)
@@ -181,27 +162,6 @@ def losses_of(read: Iterable[tuple[str, str, Rows]]) -> list[Line]:
         lost[ns] += pc.sum(rows.records["lost"]).as_py() or 0
         corrupt[ns] += rows.corrupt
     return [{"ns": ns, "lost": lost[ns], "corrupt": corrupt[ns]} for ns in sorted(lost)]
-
-
-def clocks_below(spark: SparkSession, out: str, say: Say) -> list[dict[str, Any]]:
-    """The rows of CLOCK_DAYS of the last day of the run below ``out``. BadInput if there is no run."""
-    days = table_rows(spark, folder_at(spark, out), "clock_days")
-    last = max((row["day"] for row in days), default="")
-    clocks = sorted((row for row in days if row["day"] == last), key=itemgetter("ns"))
-    for row in clocks:
-        known = known_to(row["method"], row["uncertainty"])
-        shown = {"ns": row["ns"], "off": f"{row['offset'] / 1e6:+g}", "known": known}
-        say(_("the clock of %(ns)s counts as %(off)s s off (known %(known)s)") % shown)
-    return clocks
-
-
-def by_clocks(events: DataFrame, ahead: Mapping[str, int]) -> DataFrame:
-    """The events with ``ts`` and ``since`` as the reference's clock shows them."""
-    known = [F.when(F.col("ns") == ns, F.lit(offset)) for ns, offset in ahead.items() if offset]
-    if not known:
-        return events
-    offset = F.coalesce(*known, F.lit(0))
-    return events.withColumns({name: F.col(name) - offset for name in ("ts", "since")})
 
 
 @contextmanager

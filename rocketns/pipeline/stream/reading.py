@@ -26,7 +26,7 @@ _NAME = re.compile(r"(\.open-)?(\d+)-(\d+)(\.jsonl)?")
 _TIME = re.compile(rb'"ts":(\d+)')
 
 
-class Place(NamedTuple):
+class JournalOffset(NamedTuple):
     """Everything before byte ``offset`` of file ``number`` was read. ``day`` and ``before``: the days of the last two
     files that were read; ``looks``: how often the file was missing."""
 
@@ -60,17 +60,17 @@ class Text(NamedTuple):
     data: bytes
 
 
-class Look(NamedTuple):
+class JournalPoll(NamedTuple):
     """The new bytes, and the places after them. ``opened``: name servers whose open file was read to its end;
     ``pending``: name servers with more to read."""
 
     texts: list[Text]
-    places: list[Place]
+    places: list[JournalOffset]
     opened: frozenset[str]
     pending: frozenset[str]
 
 
-def look(folder: Folder, places: Iterable[Place], bytes_max: int = BYTES_MAX) -> Look:
+def look(folder: Folder, places: Iterable[JournalOffset], bytes_max: int = BYTES_MAX) -> JournalPoll:
     """Read what was written since the places. ``folder`` holds v=1."""
     known = {(place.ns, place.boot): place for place in places}
     readers = [
@@ -82,7 +82,7 @@ def look(folder: Folder, places: Iterable[Place], bytes_max: int = BYTES_MAX) ->
     after = known | {(reader.place.ns, reader.place.boot): reader.place for reader in readers}
     opened = frozenset(reader.place.ns for reader in readers if reader.is_open and reader.waiting is None)
     pending = frozenset(reader.place.ns for reader in readers if reader.waiting is not None)
-    return Look(texts, _kept(after), opened, pending)
+    return JournalPoll(texts, _kept(after), opened, pending)
 
 
 def _read_in_order(readers: list[_Reader], bytes_max: int) -> list[Text]:
@@ -102,7 +102,7 @@ def _read_in_order(readers: list[_Reader], bytes_max: int) -> list[Text]:
 class _Reader:
     """The files of one boot. ``waiting``: the next lines, None if there are none; ``time``: of their first record."""
 
-    def __init__(self, folder: Folder, place: Place, files: Mapping[int, FolderFile]) -> None:
+    def __init__(self, folder: Folder, place: JournalOffset, files: Mapping[int, FolderFile]) -> None:
         self._folder, self._files = folder, files
         self.place = place
         self.is_open = False
@@ -160,27 +160,29 @@ class _Reader:
         return self._files[later]
 
 
-def _start(known: Mapping[tuple[str, int], Place], ns: str, boot: int, files: Mapping[int, FolderFile]) -> Place:
+def _start(
+    known: Mapping[tuple[str, int], JournalOffset], ns: str, boot: int, files: Mapping[int, FolderFile]
+) -> JournalOffset:
     first = min(files)
-    return known.get((ns, boot)) or Place(ns, boot, first, 0, files[first].day, files[first].day)
+    return known.get((ns, boot)) or JournalOffset(ns, boot, first, 0, files[first].day, files[first].day)
 
 
-def _is_past(known: Mapping[tuple[str, int], Place], ns: str, boot: int) -> bool:
+def _is_past(known: Mapping[tuple[str, int], JournalOffset], ns: str, boot: int) -> bool:
     """Whether the boot is before all that are known of its name server: it was read, and forgotten."""
     boots = [number for name, number in known if name == ns]
     return bool(boots) and boot < min(boots)
 
 
-def _kept(places: Mapping[tuple[str, int], Place]) -> list[Place]:
+def _kept(places: Mapping[tuple[str, int], JournalOffset]) -> list[JournalOffset]:
     """The places of the last boots of each name server."""
-    kept: list[Place] = []
+    kept: list[JournalOffset] = []
     for place in sorted(places.values(), reverse=True):
         if sum(other.ns == place.ns for other in kept) < BOOTS_KEPT:
             kept.append(place)
     return sorted(kept)
 
 
-def _files(folder: Folder, places: Iterable[Place]) -> dict[tuple[str, int], dict[int, FolderFile]]:
+def _files(folder: Folder, places: Iterable[JournalOffset]) -> dict[tuple[str, int], dict[int, FolderFile]]:
     """By name server and boot: the files by number. A closed file comes before an open one of the same number."""
     by_boot: dict[tuple[str, int], dict[int, FolderFile]] = {}
     since: dict[str, str] = {}

@@ -14,33 +14,31 @@ from rocketns.pipeline.contract import frames
 from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.contract.terms import GRACE_US, GROUP_SIZES, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
-from rocketns.pipeline.jobs.divergences import divergences
 from rocketns.pipeline.jobs.impact import impact
 from rocketns.pipeline.jobs.topics import system_topics, with_kind
+from rocketns.pipeline.jobs.windows import divergences
 from rocketns.pipeline.stream import conditions
 from rocketns.pipeline.stream.conditions import changes
 from rocketns.pipeline.stream.memory import (
+    ALL_READ,
     MEMBERS,
     ROUTES,
     WINDOWS,
+    Arriving,
+    BootState,
+    Servers,
+    any_of,
+    as_boot,
+    boots_in,
     members_at,
     partitions,
     remembered,
     remembered_and_new,
     routes_at,
+    servers_at_watermark,
     windows_between,
 )
 from rocketns.pipeline.stream.outlets import Alert
-from rocketns.pipeline.stream.servers import (
-    ALL_READ,
-    Arriving,
-    Boot,
-    Servers,
-    any_of,
-    as_boot,
-    boots_in,
-    servers_at_watermark,
-)
 
 # waiting: events after the watermark.
 SCHEMAS: dict[str, StructType] = {"waiting": EVENTS, "members": MEMBERS, "routes": ROUTES, "windows": WINDOWS}
@@ -56,7 +54,7 @@ class Memory(NamedTuple):
 
     tables: dict[str, DataFrame]
     watermark: int | None = None
-    boots: tuple[Boot, ...] = ()
+    boots: tuple[BootState, ...] = ()
     alerts: tuple[Alert, ...] = ()
     windows: int = 0
 
@@ -65,7 +63,7 @@ class Memory(NamedTuple):
         """From what ``plain`` gave, or None."""
         if plain is None:
             return cls(tables)
-        boots, alerts = (Boot(*row) for row in plain["boots"]), (Alert(*row) for row in plain["alerts"])
+        boots, alerts = (BootState(*row) for row in plain["boots"]), (Alert(*row) for row in plain["alerts"])
         return cls(tables, plain["watermark"], tuple(boots), tuple(alerts), plain["windows"])
 
     def plain(self) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def audited_example(folder: Path) -> Path:
     """The folder: its journal, and the output of its audit below out/."""
     write_files(worked_example(), folder / "journal")
     places = ("--journal", str(folder / "journal"), "--out", str(folder / "out"))
-    assert main(["run", *places, "--csv", *PERIOD, *SMALL]) == EXIT_FINDINGS
+    assert main(["run", *places, *PERIOD, *SMALL]) == EXIT_FINDINGS
     return folder
 
 

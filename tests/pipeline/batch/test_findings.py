@@ -10,8 +10,15 @@ from pyspark.sql import DataFrame, SparkSession
 from rocketns.pipeline.batch.reporting import RunOutcome, Told, numbers_of, sentences, verdict
 from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.frames import Observation, frame_of, plain_rows
-from rocketns.pipeline.contract.terms import CLOCKS, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, LOST_RECORDS, Verdict
-from rocketns.pipeline.report.words.sources import clock_notes
+from rocketns.pipeline.contract.terms import (
+    CLOCKS,
+    EXIT_FINDINGS,
+    EXIT_INCOMPLETE,
+    EXIT_NOTHING,
+    LOST_RECORDS,
+    AuditVerdict,
+)
+from rocketns.pipeline.report.words.names import clock_notes
 from rocketns.pipeline.storage.results import Results
 from rocketns.pipeline.storage.stored import Delivered
 from tests.pipeline.journals import SECOND as S
@@ -22,15 +29,15 @@ HOLE = "3 records of n1 are missing."
 @pytest.mark.parametrize(
     ("findings", "incomplete", "expected", "status"),
     [
-        ({"divergences": 0}, [], Verdict.NOTHING, EXIT_NOTHING),
-        ({"divergences": 2}, [], Verdict.FINDINGS, EXIT_FINDINGS),
-        ({"divergences": 0}, [HOLE], Verdict.INCOMPLETE, EXIT_INCOMPLETE),
-        ({"divergences": 2}, [HOLE], Verdict.INCOMPLETE, EXIT_INCOMPLETE),
+        ({"divergences": 0}, [], AuditVerdict.NOTHING, EXIT_NOTHING),
+        ({"divergences": 2}, [], AuditVerdict.FINDINGS, EXIT_FINDINGS),
+        ({"divergences": 0}, [HOLE], AuditVerdict.INCOMPLETE, EXIT_INCOMPLETE),
+        ({"divergences": 2}, [HOLE], AuditVerdict.INCOMPLETE, EXIT_INCOMPLETE),
     ],
     ids=["nothing", "findings", "incomplete", "findings in incomplete input"],
 )
 def test_the_verdict_and_exit_status(
-    findings: dict[str, int], incomplete: list[str], expected: Verdict, status: int
+    findings: dict[str, int], incomplete: list[str], expected: AuditVerdict, status: int
 ) -> None:
     outcome = RunOutcome(verdict(findings, incomplete), findings, incomplete, "report.html")
     assert (outcome.verdict, outcome.exit_status) == (expected, status)
@@ -39,14 +46,14 @@ def test_the_verdict_and_exit_status(
 def test_the_words_begin_with_the_headline_and_do_not_deny_it() -> None:
     """A planned stop is no finding. The page still begins with it."""
     stopped = RunOutcome(
-        Verdict.NOTHING, {"divergences": 0}, [], "report.html", "ns-2 is stopped since 09:02 (still).", 1
+        AuditVerdict.NOTHING, {"divergences": 0}, [], "report.html", "ns-2 is stopped since 09:02 (still).", 1
     )
     assert stopped.lines == [
         "ns-2 is stopped since 09:02 (still).",
         "No finding. Incidents that are none, since a name server was stopped or restarted: 1.",
         "report: report.html",
     ]
-    fine = RunOutcome(Verdict.NOTHING, {}, [], "report.html", "Nothing is wrong.")
+    fine = RunOutcome(AuditVerdict.NOTHING, {}, [], "report.html", "Nothing is wrong.")
     assert fine.lines == ["Nothing is wrong.", "Nothing found.", "report: report.html"]
 
 

@@ -8,8 +8,8 @@ from threading import Barrier, Event
 
 import pytest
 
-from rocketns.pipeline.batch.observing import Reach, common_end, last_days, observed, reach_of, too_short
-from rocketns.pipeline.batch.tables import AT_ONCE, together
+from rocketns.pipeline.batch.observing import JournalEnd, common_end, last_days, observed, reach_of, too_short
+from rocketns.pipeline.batch.run import AT_ONCE, together
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import ReadFile
 from rocketns.pipeline.contract.terms import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US, BadInput, exact_text
@@ -18,8 +18,8 @@ S = 1_000_000
 VISIBLE, WAITING = SILENT_AFTER_US, SILENT_AFTER_US + ROTATE_US
 
 
-def reach(ns: str, last_s: float, *, stopped: bool = False, lag: int = WAITING, doubt: int = 0) -> Reach:
-    return Reach(ns, round(last_s * S), stopped, lag, doubt)
+def reach(ns: str, last_s: float, *, stopped: bool = False, lag: int = WAITING, doubt: int = 0) -> JournalEnd:
+    return JournalEnd(ns, round(last_s * S), stopped, lag, doubt)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def reach(ns: str, last_s: float, *, stopped: bool = False, lag: int = WAITING, 
           reach("n3", 1001, lag=VISIBLE)], 1000),
     ],
 )  # fmt: skip
-def test_the_end_is_what_every_live_name_server_has_reached(reaches: list[Reach], end: int) -> None:
+def test_the_end_is_what_every_live_name_server_has_reached(reaches: list[JournalEnd], end: int) -> None:
     assert common_end(reaches) == end * S
 
 

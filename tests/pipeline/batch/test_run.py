@@ -12,13 +12,14 @@ import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.reporting import SUMMARY_KEYS, counted
+from rocketns.pipeline.batch.reporting import counted
 from rocketns.pipeline.contract.catalogue import BY_NAME, LISTED
 from rocketns.pipeline.incidents.listing import incidents_of
-from rocketns.pipeline.incidents.model import Harm, Incident, Kind
+from rocketns.pipeline.incidents.model import Harm, Incident, Symptom
 from rocketns.pipeline.storage.folders import folder_at
-from rocketns.pipeline.storage.results import CSV, Results
+from rocketns.pipeline.storage.results import Results
 from tests.pipeline.batch.runs import Whole
+from tests.pipeline.contract.tables_page import SUMMARY_KEYS
 from tests.pipeline.journals import SECOND, Journals, Record, worked_example
 
 
@@ -41,12 +42,12 @@ def test_everything_that_can_happen(spark: SparkSession, whole: Whole, monkeypat
     monkeypatch.setattr("rocketns.pipeline.storage.results.ROWS_COLLECTED_MAX", 1_000_000)
     results = Results(spark, folder_at(spark, whole.request.out), whole.tables.name)
     listed = incidents_of(results.tables(LISTED), *whole.observation)
-    made = [one for one in listed if one.rows and one.kind is not Kind.FLAP]  # of which the largest parts are told
+    made = [one for one in listed if one.rows and one.kind is not Symptom.FLAP]  # of which the largest parts are told
     assert {len(one.rows) > 1 for one in made} == {True, False}
     assert any(one.harm.orphaned for one in made)
     bare = [replace(one, harm=Harm(one.harm.topics if len(one.rows) == 1 else 0)) for one in made]
     assert effects(counted(results, bare)) == effects(made)
-    lost = Incident(Kind.SILENT, 0, 1, going_on=True, ns=("n1",))
+    lost = Incident(Symptom.SILENT, 0, 1, going_on=True, ns=("n1",))
     assert counted(results, [lost]) == [lost], "no difference shows it, so it stays as it is"
 
 
@@ -113,7 +114,7 @@ def test_the_broker_that_one_name_server_lost_has_a_failure_and_a_departure(exam
 
 def test_the_run_makes_every_table_of_the_catalogue(example: Path) -> None:
     made = {path.name for path in place(example).iterdir() if path.is_dir()}
-    assert made - {CSV} == set(BY_NAME)
+    assert made == set(BY_NAME)
 
 
 def test_the_summary_says_what_was_found(example: Path) -> None:
@@ -132,7 +133,7 @@ def test_the_summary_says_what_was_found(example: Path) -> None:
     assert (figures["name_servers"], figures["brokers"], figures["topics"]) == (2, 2, 1)
 
 
-def test_the_page_and_csv_tables_are_there(example: Path) -> None:
+def test_the_pages_are_there(example: Path) -> None:
     page = (example / "out" / "report.html").read_text("utf-8")
     assert "order_topic" in page
     lines = (example / "out" / "incidents.jsonl").read_text("utf-8")
@@ -146,8 +147,6 @@ def test_the_page_and_csv_tables_are_there(example: Path) -> None:
     assert (
         (example / "out" / "report.md").read_text("utf-8").startswith(f"# No open incident. Worst of the past: {title}")
     )
-    (windows,) = (place(example) / "csv" / "key_windows").glob("*.csv")
-    assert windows.read_text("utf-8").startswith("topic,broker,t1,t2,cause,")
 
 
 LAST = "last record"  # of a boot, whatever it is

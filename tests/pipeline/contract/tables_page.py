@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from inspect import getsource
 from pathlib import Path
 
-from rocketns.pipeline.batch.reporting import SUMMARY_KEYS
+from rocketns.pipeline.batch.reporting import SUMMARY_VERSION
 from rocketns.pipeline.contract import schema
 from rocketns.pipeline.contract.catalogue import JOBS, Job
 from rocketns.pipeline.report.beside import FIELDS
@@ -25,6 +25,26 @@ Made from the code by `python -m tests.pipeline.contract.tables_page`; a test co
 Times are UTC, epoch microseconds (`bigint`), unless a name ends in `_ms` or `_s`. Intervals include their beginning and
 exclude their end. Any column may be null.
 """
+
+# The keys of summary.json. A test compares them with a run.
+SUMMARY_KEYS = {
+    "version": f"version of this format: {SUMMARY_VERSION}",
+    "run": "id of the run that counts",
+    "results": "folder of its tables, below `--out`",
+    "verdict": "nothing, findings or incomplete",
+    "exit_status": "0, 1 or 3: that of the run",
+    "observation": "t0 and t1, epoch us: the time that was looked at is [t0, t1)",
+    "findings": "how many of each finding; tables.md names them by table",
+    "incomplete": "why the input is incomplete, one sentence each",
+    "input": "records and files that were delivered more than once, files of another version",
+    "figures": "sizes of the fleet, and of what is in doubt",
+    "incidents": "how many incidents of the one list go on, and how many there are of each level and kind",
+    "headline": "what is wrong, in one sentence: the first sentence of report.html",
+    "notes": "sentences for sections of the page; `clocks`: name servers whose clocks are not known well enough",
+    "told": "what `notes` are made from beside the tables, for `report --language`",
+    "options": "options of the run, as texts",
+    "report": "name of the page; report.md and incidents.jsonl are beside it",
+}
 
 
 def page() -> str:

@@ -9,7 +9,7 @@ import pytest
 from rocketns.journal import record
 from rocketns.pipeline.contract import schema
 from rocketns.pipeline.contract.catalogue import BY_NAME, JOBS, LISTED, SECTIONS, Job
-from rocketns.pipeline.report.columns import COLUMNS, VIEWS, columns_of
+from rocketns.pipeline.report.grid import COLUMNS, VIEWS, columns_of
 from tests.pipeline.contract import tables_page
 
 

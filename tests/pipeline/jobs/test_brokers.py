@@ -8,8 +8,7 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, CLOCK_DAYS, EVENTS, NS_UPTIME
-from rocketns.pipeline.jobs.brokers import broker_stats
-from rocketns.pipeline.jobs.departures import departures
+from rocketns.pipeline.jobs.brokers import broker_stats, departures
 from rocketns.pipeline.jobs.tallies import GAPS
 from tests.pipeline.frames import Row, frame
 from tests.pipeline.journals import SECOND

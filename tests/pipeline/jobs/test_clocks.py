@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.clocks import Clock, Day, Server, bounded, clock_rows, contradicts
+from rocketns.pipeline.clocks import ClockDay, ClockEstimate, Server, bounded, clock_rows, contradicts
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.jobs.clocks import clock_days, corrected
 from tests.pipeline.frames import cut, rows
@@ -99,13 +99,13 @@ def test_the_clocks_of_a_journal_and_its_times_by_them(spark: SparkSession, case
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (Clock(), Clock(method="given", uncertainty=2)),
-        (Clock(method="observed"), Clock(method="observed", uncertainty=2)),
-        (Clock(7, method="versions", uncertainty=1), Clock(7, method="versions", uncertainty=1)),
-        (Clock(method="reference", uncertainty=0), Clock(method="reference", uncertainty=0)),
+        (ClockEstimate(), ClockEstimate(method="given", uncertainty=2)),
+        (ClockEstimate(method="observed"), ClockEstimate(method="observed", uncertainty=2)),
+        (ClockEstimate(7, method="versions", uncertainty=1), ClockEstimate(7, method="versions", uncertainty=1)),
+        (ClockEstimate(method="reference", uncertainty=0), ClockEstimate(method="reference", uncertainty=0)),
     ],
 )
-def test_the_word_bounds_a_clock_that_nothing_measures(before: Clock, after: Clock) -> None:
+def test_the_word_bounds_a_clock_that_nothing_measures(before: ClockEstimate, after: ClockEstimate) -> None:
     assert bounded(before, 2) == after
 
 
@@ -115,7 +115,7 @@ def test_a_clock_that_was_measured_to_be_off_by_more_contradicts_the_word() -> N
     assert not contradicts("given", 0, 9 * S, 2 * S)
 
 
-def day(name: str, heard: dict[str, int], **ahead: Sequence[float]) -> Day:
+def day(name: str, heard: dict[str, int], **ahead: Sequence[float]) -> ClockDay:
     """Of each clock how far it is ahead at its samples, s; the name server that heard the most is on time."""
     reference = max(heard, key=lambda ns: heard[ns])
     samples = [
@@ -123,13 +123,13 @@ def day(name: str, heard: dict[str, int], **ahead: Sequence[float]) -> Day:
         for ns, offsets in ahead.items()
         for number, offset in enumerate(offsets, 100)
     ]
-    return Day(name, {ns: Server(False, n) for ns, n in heard.items()}, samples)
+    return ClockDay(name, {ns: Server(False, n) for ns, n in heard.items()}, samples)
 
 
 TWO, THREE = {"n1": 9, "n2": 1}, {"n1": 9, "n2": 1, "n3": 1}
 
 
-def of(days: list[Day], wanted: str, within: int | None = None) -> list[tuple[float, str]]:
+def of(days: list[ClockDay], wanted: str, within: int | None = None) -> list[tuple[float, str]]:
     return [(row[2] / S, row[5]) for row in clock_rows(days, within) if row[1] == wanted]
 
 
@@ -167,5 +167,5 @@ def test_the_reference_stays_where_another_name_server_heard_more() -> None:
 
 
 def test_nobody_is_known_where_no_broker_was_heard() -> None:
-    rows_: list[tuple[Any, ...]] = list(clock_rows([Day("1", {ns: Server(False, 0) for ns in ("n1", "n2")})]))
+    rows_: list[tuple[Any, ...]] = list(clock_rows([ClockDay("1", {ns: Server(False, 0) for ns in ("n1", "n2")})]))
     assert [(row[1], row[5], row[6]) for row in rows_] == [("n1", "none", None), ("n2", "none", None)]

@@ -22,14 +22,13 @@ from rocketns.pipeline.contract.schema import (
     UNWRITABLE,
 )
 from rocketns.pipeline.contract.terms import SILENT_AFTER_US
-from rocketns.pipeline.jobs import boots, state
-from rocketns.pipeline.jobs.divergences import divergences
+from rocketns.pipeline.jobs import state
 from rocketns.pipeline.jobs.quality import topic_doubts
 from rocketns.pipeline.jobs.tallies import callers
 from rocketns.pipeline.jobs.topics import system_topics
 from rocketns.pipeline.jobs.topics import topics as topics_of_all
 from rocketns.pipeline.jobs.unwritable import unwritable
-from rocketns.pipeline.jobs.windows import key_windows, topic_segments
+from rocketns.pipeline.jobs.windows import divergences, key_windows, topic_segments
 from tests.pipeline.duck import divergence as duck_divergence
 from tests.pipeline.duck import state as duck_state
 from tests.pipeline.duck import topics as duck_topics
@@ -71,7 +70,7 @@ def duck_of(journals: Journals, seen: Observation) -> duckdb.DuckDBPyConnection:
 
 def test_state_and_topics(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """40 fleets at once: name servers have nothing to do with each other here."""
-    monkeypatch.setattr(boots, "STRETCH", 16)  # so that holes lie within stretches, between them and over several
+    monkeypatch.setattr(state, "STRETCH", 16)  # so that holes lie within stretches, between them and over several
     journals: Journals = {}
     for seed in range(40):
         fleet = random_journals(seed)

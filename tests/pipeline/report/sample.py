@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rocketns.pipeline.contract.tables import Table
-from rocketns.pipeline.contract.terms import Verdict
+from rocketns.pipeline.contract.frames import Table
+from rocketns.pipeline.contract.terms import AuditVerdict
 from rocketns.pipeline.report.model import ReportInput
 
 T0 = 1_785_715_200_000_000  # 2026-08-03 00:00 UTC
@@ -25,7 +25,7 @@ def sample() -> ReportInput:
     return ReportInput(
         t0=T0,
         t1=T1,
-        verdict=Verdict.FINDINGS,
+        verdict=AuditVerdict.FINDINGS,
         options={"journal": "journal", "groups": "2, 3", "min_window": "5 s", "dead_days": "7", "master": "local[2]"},
         figures={
             "events": 1_734_211, "name_servers": 3, "brokers": 8, "topics": 5_000,
@@ -72,7 +72,7 @@ def clean() -> ReportInput:
     up = Table.of([row | {"t1": T0, "t2": T1, "end_cause": "open"} for row in uptime() if row["boot"] == 1])
     steady = Table.of([row for row in intervals() if row["broker"] == "broker-a" and row["t1"] < T0 + HOUR])
     return ReportInput(
-        t0=T0, t1=T1, verdict=Verdict.NOTHING, options=full.options,
+        t0=T0, t1=T1, verdict=AuditVerdict.NOTHING, options=full.options,
         tables={
             "ns_uptime": up, "broker_intervals": steady, "topics": full["topics"],
             "sources": full["sources"],
@@ -96,7 +96,7 @@ def outside() -> ReportInput:
 
 def nothing() -> ReportInput:
     """A journal without a record."""
-    return ReportInput(t0=T0, t1=T1, verdict=Verdict.INCOMPLETE, incomplete=["No name server wrote anything."])
+    return ReportInput(t0=T0, t1=T1, verdict=AuditVerdict.INCOMPLETE, incomplete=["No name server wrote anything."])
 
 
 def incomplete() -> ReportInput:
@@ -107,7 +107,7 @@ def incomplete() -> ReportInput:
     ]
     reasons = ["412 records of n2 are missing in a hole of its sequence.", "1 line of n3 does not parse."]
     data = with_tables(sample(), quality=Table.of(faults))
-    return replace(data, verdict=Verdict.INCOMPLETE, incomplete=reasons)
+    return replace(data, verdict=AuditVerdict.INCOMPLETE, incomplete=reasons)
 
 
 def hostile() -> ReportInput:

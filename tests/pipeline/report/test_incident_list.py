@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rocketns.pipeline.incidents.model import Incident, Kind, Level, Record, State
+from rocketns.pipeline.incidents.model import Incident, Level, Record, Shown, Symptom
 from rocketns.pipeline.report.words.sentences import first, title, whom
 from rocketns.pipeline.saying import shown
 from tests.pipeline.report.incident_tables import (
@@ -40,10 +40,10 @@ def test_a_broker_that_one_name_server_lacks_is_one_incident_though_two_tables_s
     gone = [departure("b", "partition", 1_000, 1_000, ["n2"])]
     unknown = [{**gone[0], "topics": None, "queues": None, "topic_sample": None}]
     bare = only(listed(broker_intervals=PARTED, departures=unknown))
-    assert (bare.kind, span(bare), bare.harm.known) == (Kind.MISSING, (*CUT, False), False)  # it has no topics
+    assert (bare.kind, span(bare), bare.harm.known) == (Symptom.MISSING, (*CUT, False), False)  # it has no topics
     one = only(listed(broker_intervals=PARTED, divergences=[differ("b", *CUT)], departures=gone))
     assert (one.kind, one.brokers, one.ns, one.cause, span(one)) == (
-        Kind.MISSING, ("b",), ("n2",), "expired", (*CUT, False),
+        Symptom.MISSING, ("b",), ("n2",), "expired", (*CUT, False),
     )  # fmt: skip
     assert (one.harm.topics, one.harm.queues, one.silent_ms, one.level) == (2, 8, 123_000, Level.MAJOR)
     assert one.score == 8 * (CUT[1] - CUT[0])
@@ -67,17 +67,21 @@ def test_a_listed_broker_whose_topic_was_deleted_at_some_is_a_different_route_at
     windows = [window("old", "b", 1_000, 3_000, "admin", {"n1": None, "n2": (4, 4, 6), "n3": None})]
     row = differ("b", 1_000, 3_000, "admin", ("n1", "n3"), topics=1, user_topics=1, topic_sample=["old"], queues=4)
     one = only(listed(divergences=[row], key_windows=windows))
-    assert (one.kind, one.ns, one.topic) == (Kind.STALE_ROUTES, ("n2",), "old")
+    assert (one.kind, one.ns, one.topic) == (Symptom.STALE_ROUTES, ("n2",), "old")
     assert [shown(lane.says) for lane in one.lanes] == ["no route", "4 read, 4 write, rw", "no route"]
-    assert one.lanes[1].spans[1][2] is State.DIFFERS
+    assert one.lanes[1].spans[1][2] is Shown.DIFFERS
     assert one.records == (Record("n1", 1, 1_000 * S, "tdel", "admin", "b"),)
 
 
 @pytest.mark.parametrize(
     ("kind", "expected", "cause"),
-    [("crash", Kind.CRASH, "channel_close"), ("silent", Kind.DEAD, "expired"), ("unclear", Kind.LOST, "expired")],
+    [
+        ("crash", Symptom.CRASH, "channel_close"),
+        ("silent", Symptom.DEAD, "expired"),
+        ("unclear", Symptom.LOST, "expired"),
+    ],
 )
-def test_a_broker_lost_everywhere_is_away_until_it_registers_anywhere(kind: str, expected: Kind, cause: str) -> None:
+def test_a_broker_lost_everywhere_is_away_until_it_registers_anywhere(kind: str, expected: Symptom, cause: str) -> None:
     gone = [
         row
         for ns, back in (("n1", 2_000), ("n2", 2_010), ("n3", 2_010))
@@ -95,14 +99,14 @@ def test_a_broker_that_is_still_lost_is_the_worst_of_all() -> None:
         departures=[departure("b", "crash", 9_000, 9_000)],
         divergences=[differ("c", 1_000, 9_990)],
     )
-    assert (first.kind, span(first), first.level) == (Kind.CRASH, (9_000, END, True), Level.SEVERE)
+    assert (first.kind, span(first), first.level) == (Symptom.CRASH, (9_000, END, True), Level.SEVERE)
 
 
 def test_name_servers_that_notice_a_loss_or_a_return_one_after_another_are_no_incident_of_their_own() -> None:
     gone = [row for ns, at in (("n1", 1_000), ("n2", 1_008), ("n3", 1_000)) for row in broken(ns, "b", (at, 2_000))]
     rows = [differ("b", 1_000, 1_008, without=("n1", "n3")), differ("b", 2_000, 2_030, "register")]
     found = listed(broker_intervals=gone, divergences=rows, departures=[departure("b", "silent", 1_000, 1_008)])
-    assert [one.kind for one in found] == [Kind.DEAD]
+    assert [one.kind for one in found] == [Symptom.DEAD]
     another = listed(broker_intervals=gone, divergences=[differ("c", 1_000, 1_008)], departures=[])
     assert [one.brokers for one in another] == [("c",)]
 
@@ -111,25 +115,26 @@ def test_a_restart_takes_in_what_the_name_server_lacked_at_first() -> None:
     boots = [boot("n1", 0, END), boot("n2", 0, END), boot("n3", 0, 5_000, "stop"), boot("n3", 5_060, END, number=2)]
     rows = [differ(name, 5_060, 5_090, "start", ("n3",)) for name in ("b", "c")]
     one = only(listed(ns_uptime=boots, divergences=rows))
-    assert (one.kind, one.ns, one.brokers, span(one)) == (Kind.RESTARTED, ("n3",), ("b", "c"), (5_000, 5_090, False))
+    assert (one.kind, one.ns, one.brokers, span(one)) == (Symptom.RESTARTED, ("n3",), ("b", "c"), (5_000, 5_090, False))
     assert (one.away_us, one.level) == (60 * S, Level.MINOR)
     assert [(record.ev, record.boot) for record in one.records] == [("stop", 1), ("start", 2)]
 
 
 @pytest.mark.parametrize(
-    ("end_cause", "expected", "level"), [("lost", Kind.KILLED, Level.MAJOR), ("stop", Kind.RESTARTED, Level.MINOR)]
+    ("end_cause", "expected", "level"),
+    [("lost", Symptom.KILLED, Level.MAJOR), ("stop", Symptom.RESTARTED, Level.MINOR)],
 )
-def test_the_ends_of_name_servers(end_cause: str, expected: Kind, level: Level) -> None:
+def test_the_ends_of_name_servers(end_cause: str, expected: Symptom, level: Level) -> None:
     boots = [boot("n1", 0, 5_000, end_cause), boot("n1", 5_060, END, number=2)]
     one = only(listed(ns_uptime=boots))
     assert (one.kind, span(one), one.level) == (expected, (5_000, 5_060, False), level)
 
 
-@pytest.mark.parametrize(("end_cause", "expected"), [("silent", Kind.SILENT), ("stop", Kind.STOPPED)])
-def test_a_name_server_that_did_not_come_back(end_cause: str, expected: Kind) -> None:
+@pytest.mark.parametrize(("end_cause", "expected"), [("silent", Symptom.SILENT), ("stop", Symptom.STOPPED)])
+def test_a_name_server_that_did_not_come_back(end_cause: str, expected: Symptom) -> None:
     one = only(listed(ns_uptime=[boot("n1", 0, 5_000, end_cause), boot("n2", 0, END)]))
     assert (one.kind, span(one), one.level) == (expected, (5_000, END, True), Level.MAJOR)
-    assert one.lanes[0].spans[-1] == (5_000 * S, END * S, State.DOWN)
+    assert one.lanes[0].spans[-1] == (5_000 * S, END * S, Shown.DOWN)
 
 
 def test_hours_of_a_missing_topic_that_follow_each_other_are_one_incident() -> None:
@@ -138,7 +143,7 @@ def test_hours_of_a_missing_topic_that_follow_each_other_are_one_incident() -> N
     assert [(one.topic, one.t1 // S // 3600, one.times, one.harm.misses) for one in found] == [
         ("typo", 4, 1, 40), ("other", 1, 1, 40), ("typo", 0, 2, 80),
     ]  # fmt: skip
-    assert {one.kind for one in found} == {Kind.MISSING_TOPIC}
+    assert {one.kind for one in found} == {Symptom.MISSING_TOPIC}
     assert only(listed(t1=2 * 3600, missing_topics=[misses("typo", 1)])).going_on
 
 
@@ -149,8 +154,8 @@ def test_a_broker_that_comes_and_goes_is_one_incident() -> None:
         "broker_intervals": broken("n2", "b", *cuts),
     }
     flap, last = sorted(listed(**rows), key=lambda one: one.t1)
-    assert (flap.kind, flap.times, span(flap), flap.away_us) == (Kind.FLAP, 2, (1_000, 1_800, False), 200 * S)
-    assert (last.kind, span(last)) == (Kind.MISSING, (2_401, 2_500, False))
+    assert (flap.kind, flap.times, span(flap), flap.away_us) == (Symptom.FLAP, 2, (1_000, 1_800, False), 200 * S)
+    assert (last.kind, span(last)) == (Symptom.MISSING, (2_401, 2_500, False))
 
 
 def test_open_incidents_come_first_then_the_worse_then_the_later() -> None:
@@ -165,7 +170,7 @@ def test_open_incidents_come_first_then_the_worse_then_the_later() -> None:
 DAY = 86_400
 
 
-def records(kind: Kind, *, t1: int = END, **tables: list[dict[str, Any]]) -> list[tuple[str, int, str, str]]:
+def records(kind: Symptom, *, t1: int = END, **tables: list[dict[str, Any]]) -> list[tuple[str, int, str, str]]:
     """Name server, second, event and cause of the records of the one incident of that kind."""
     (one,) = (one for one in listed(t1=t1, **tables) if one.kind is kind)
     return [(record.ns, record.ts // S, record.ev, record.cause) for record in one.records]
@@ -197,9 +202,9 @@ def test_a_registration_after_lost_records_is_not_named_as_it_may_be_among_them(
     rows = [differ("b", *CUT)]
     lost = [missing("hole", "n2", 3_300, 3_320)]
     down = ("n2", 1_000, "down", "expired")
-    assert records(Kind.MISSING, broker_intervals=PARTED, divergences=rows, quality=lost) == [down]
+    assert records(Symptom.MISSING, broker_intervals=PARTED, divergences=rows, quality=lost) == [down]
     others = [missing("hole", "n1", 3_300, 3_320), missing("hole", "n2", 3_300, 3_320, number=2)]
-    assert len(records(Kind.MISSING, broker_intervals=PARTED, divergences=rows, quality=others)) == 2
+    assert len(records(Symptom.MISSING, broker_intervals=PARTED, divergences=rows, quality=others)) == 2
 
 
 FOUR, TWO = (4, 4, 6), (2, 2, 6)
@@ -213,7 +218,7 @@ def test_each_sentence_of_an_incident_is_true_of_the_topic_that_it_names() -> No
     ]
     row = differ("b", 1_000, 1_074, "observed", ("n1", "n2"), topics=2, user_topics=1, topic_sample=["pay"])
     of_user, of_system = sorted(listed(divergences=[row], key_windows=windows), key=lambda one: -one.harm.topics)
-    assert (of_user.kind, span(of_user), of_user.topic) == (Kind.STALE_ROUTES, (1_000, 1_014, False), "pay")
+    assert (of_user.kind, span(of_user), of_user.topic) == (Symptom.STALE_ROUTES, (1_000, 1_014, False), "pay")
     assert [shown(lane.says) for lane in of_user.lanes[:2]] == ["4 read, 4 write, rw", "no route"]
     assert title(of_user, END * S).endswith("for topic pay on b for 14 s, from 00:16 on")
     assert (span(of_system), of_system.harm.topics, of_system.harm.sample) == ((1_000, 1_074, False), 0, ())
@@ -258,13 +263,13 @@ def emptied(back: dict[str, int], at: int = 1_000, ns: str = "n2") -> dict[str, 
 
 def test_a_watched_name_server_that_has_no_broker_all_at_once_was_started_again() -> None:
     one = only(listed(**emptied({"b": 1_012, "c": 1_028})))
-    assert (one.kind, one.ns, one.brokers, span(one)) == (Kind.EMPTIED, ("n2",), ("b", "c"), (1_000, 1_028, False))
+    assert (one.kind, one.ns, one.brokers, span(one)) == (Symptom.EMPTIED, ("n2",), ("b", "c"), (1_000, 1_028, False))
     assert "its process and its log" in first(one)
     assert "network" not in first(one)
     assert title(one, END * S).startswith("n2 lost all its brokers at once at 00:16")
     assert (one.harm.queues, one.level) == (16, Level.MINOR)
     still = listed(**emptied({"b": 1_012, "c": 3_000}))
-    assert {(one.kind, one.brokers) for one in still} == {(Kind.EMPTIED, ("b",)), (Kind.MISSING, ("c",))}
+    assert {(one.kind, one.brokers) for one in still} == {(Symptom.EMPTIED, ("b",)), (Symptom.MISSING, ("c",))}
 
 
 def test_one_whose_brokers_are_back_in_the_next_look_was_started_again_too() -> None:
@@ -278,17 +283,17 @@ def test_one_whose_brokers_are_back_in_the_next_look_was_started_again_too() -> 
         if (row["ns"], row["broker"], row["t1"], row["t2"]) == ("n2", "c", 0, 1_000 * S):
             row["t1"] = 940 * S
     kinds = {(one.kind, one.brokers) for one in listed(**tables)}
-    assert kinds == {(Kind.EMPTIED, ("b", "c")), (Kind.MISSING, ("c",))}
+    assert kinds == {(Symptom.EMPTIED, ("b", "c")), (Symptom.MISSING, ("c",))}
 
 
 def test_a_broker_that_one_watched_name_server_loses_alone_leaves_it_with_the_others() -> None:
     tables = emptied({"b": 1_012})
     tables["broker_intervals"] += [up(ns, "c", 0, END) for ns in SERVERS]
-    assert only(listed(**tables)).kind is Kind.MISSING
+    assert only(listed(**tables)).kind is Symptom.MISSING
     crashed = emptied({"b": 1_012, "c": 1_028})
     for row in crashed["broker_intervals"]:
         row["t2"] = min(row["t2"], 1_000 * S) if row["t1"] == 0 else row["t2"]
-    assert Kind.EMPTIED not in {one.kind for one in listed(**crashed)}, "nobody had them any more"
+    assert Symptom.EMPTIED not in {one.kind for one in listed(**crashed)}, "nobody had them any more"
 
 
 def test_an_absence_and_a_start_of_the_name_server_minutes_later_are_no_flap() -> None:
@@ -296,14 +301,14 @@ def test_an_absence_and_a_start_of_the_name_server_minutes_later_are_no_flap() -
     rows = [differ("b", 1_000, 1_160), differ("b", 1_405, 1_600, "start")]
     absent = broken("n2", "b", (1_000, 1_160), (1_400, 1_600))
     found = listed(ns_uptime=boots, divergences=rows, broker_intervals=[*absent, up("n1", "b", 0, END)])
-    assert sorted(one.kind for one in found) == [Kind.MISSING, Kind.MISSING, Kind.RESTARTED]
+    assert sorted(one.kind for one in found) == [Symptom.MISSING, Symptom.MISSING, Symptom.RESTARTED]
 
 
 def test_a_broker_that_nobody_may_write_to_is_an_incident_though_all_agree() -> None:
     row = {"broker": "b", "t1": 1_000 * S, "t2": 1_045 * S, "ns": ["n1", "n2"], "topics": 3, "alone": 2, "queues": 8,
            "topic_sample": ["pay"], "cause": "admin", "t1_early": 0, "t2_early": 0}  # fmt: skip
     one = only(listed(unwritable=[row]))
-    assert (one.kind, one.brokers, span(one), one.topic) == (Kind.UNWRITABLE, ("b",), (1_000, 1_045, False), "pay")
+    assert (one.kind, one.brokers, span(one), one.topic) == (Symptom.UNWRITABLE, ("b",), (1_000, 1_045, False), "pay")
     assert title(one, END * S) == "No write permission on b at any name server for 45 s, from 00:16 on"
     assert whom(one) == "3 user topics: no other broker took the messages of 2 of them."
     assert "addWritePerm" in first(one)

@@ -15,13 +15,12 @@ from typing import Any
 import pytest
 
 from rocketns.pipeline.contract.catalogue import SECTIONS
-from rocketns.pipeline.contract.tables import Table
-from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, Verdict
+from rocketns.pipeline.contract.frames import Table
+from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, AuditVerdict
 from rocketns.pipeline.report.beside import markdown
 from rocketns.pipeline.report.grid import ROWS_MAX, ROWS_OPEN
 from rocketns.pipeline.report.model import ReportInput
-from rocketns.pipeline.report.page import render
-from rocketns.pipeline.report.sections import Section, sections
+from rocketns.pipeline.report.page import ReportSection, render, sections
 from rocketns.pipeline.report.summary import headline, verdict
 from tests.pipeline.report.incident_tables import END, SERVERS, S, boot, differ, up
 from tests.pipeline.report.sample import clean, going_on, hostile, huge, incomplete, nothing, sample
@@ -168,7 +167,7 @@ CERTAIN = differ("broker-a", 1_000, 2_000)
 LOST = differ("broker-z", 3_000, 9_000) | {"doubt": LOST_RECORDS}
 
 
-def data_of(*rows: dict[str, Any], verdict: Verdict = Verdict.INCOMPLETE) -> ReportInput:
+def data_of(*rows: dict[str, Any], verdict: AuditVerdict = AuditVerdict.INCOMPLETE) -> ReportInput:
     tables = {
         "divergences": Table.of(rows),
         "ns_uptime": Table.of([boot(ns, 0, END) for ns in SERVERS]),
@@ -177,7 +176,7 @@ def data_of(*rows: dict[str, Any], verdict: Verdict = Verdict.INCOMPLETE) -> Rep
     return ReportInput(0, END * S, verdict, tables=tables)
 
 
-def divergence(data: ReportInput) -> Section:
+def divergence(data: ReportInput) -> ReportSection:
     return next(section for section in sections(data) if section.name == "divergence")
 
 
@@ -199,7 +198,7 @@ def test_doubtful_divergence_has_a_table_of_its_own_and_is_not_counted(row: dict
 
 
 def test_a_page_with_only_doubtful_differences_does_not_say_that_all_is_well() -> None:
-    data = replace(data_of(CLOCK, verdict=Verdict.NOTHING), figures={"clock_windows": 3}, notes={CLOCKS: [NOTE]})
+    data = replace(data_of(CLOCK, verdict=AuditVerdict.NOTHING), figures={"clock_windows": 3}, notes={CLOCKS: [NOTE]})
     assert headline(data).startswith("Nothing was found for certain")
     assert verdict(data) == "All input was read, and there is no finding"
     for page in (render(data), markdown(data)):

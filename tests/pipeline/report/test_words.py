@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Lane
+from rocketns.pipeline.incidents.model import Harm, Incident, Lane, Symptom
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.beside import FIELDS, escaped, json_lines, markdown
 from rocketns.pipeline.report.cards import when
@@ -31,7 +31,7 @@ T1 = 1_785_801_600 * S  # 2026-08-04 00:00 UTC
 NINE = T1 - 15 * 60 * MINUTE
 LANES = tuple(Lane(ns) for ns in ("n1", "n2", "n3"))
 HARM = Harm(14, ("orders",), 37)
-BASE = Incident(Kind.MISSING, NINE + 2 * MINUTE, T1, True, ns=("n2",), brokers=("broker-b",), cause="expired",
+BASE = Incident(Symptom.MISSING, NINE + 2 * MINUTE, T1, True, ns=("n2",), brokers=("broker-b",), cause="expired",
                 away_us=T1 - NINE, topic="orders", harm=HARM, lanes=LANES)  # fmt: skip
 OVER = replace(BASE, going_on=False, t2=NINE + 41 * MINUTE, away_us=39 * MINUTE)
 
@@ -43,10 +43,10 @@ OVER = replace(BASE, going_on=False, t2=NINE + 41 * MINUTE, away_us=39 * MINUTE)
         (OVER, ("broker-b missing at n2 for 39 min", "from 09:02")),
         (replace(OVER, brokers=("a", "b", "c"), ns=("n1", "n2")), ("3 brokers (a, b, …)", "n1 and n2")),
         (replace(BASE, t1=T1 - 1440 * MINUTE - S), ("since 2026-08-02 23:59",)),
-        (replace(OVER, kind=Kind.FLAP, times=4, away_us=90 * S), ("at n2", "gone 4 times", "1 min 30 s in all")),
-        (replace(OVER, kind=Kind.RESTARTED, brokers=("a", "b"), away_us=38 * MINUTE),
+        (replace(OVER, kind=Symptom.FLAP, times=4, away_us=90 * S), ("at n2", "gone 4 times", "1 min 30 s in all")),
+        (replace(OVER, kind=Symptom.RESTARTED, brokers=("a", "b"), away_us=38 * MINUTE),
          ("n2 restarted", "away for 38 min", "2 brokers for 1 min")),
-        (replace(OVER, kind=Kind.MISSING_TOPIC, harm=Harm(1, misses=1200)), ("1,200 lookups of topic orders",)),
+        (replace(OVER, kind=Symptom.MISSING_TOPIC, harm=Harm(1, misses=1200)), ("1,200 lookups of topic orders",)),
     ],
 )  # fmt: skip
 def test_a_title_says_what_where_since_when_and_whether_it_goes_on(one: Incident, facts: tuple[str, ...]) -> None:
@@ -58,9 +58,9 @@ def test_a_title_says_what_where_since_when_and_whether_it_goes_on(one: Incident
     ("one", "facts"),
     [
         (BASE, ("14 user topics", "n2", "37 queues unread", "broker-b")),
-        (replace(BASE, kind=Kind.STALE_ROUTES, harm=replace(HARM, queues=0)), ("the same queues",)),
-        (replace(BASE, kind=Kind.CRASH), ("no writing to its 37 queues",)),
-        (replace(OVER, kind=Kind.CRASH, bids=(1,)), ("Its master stays",)),
+        (replace(BASE, kind=Symptom.STALE_ROUTES, harm=replace(HARM, queues=0)), ("the same queues",)),
+        (replace(BASE, kind=Symptom.CRASH), ("no writing to its 37 queues",)),
+        (replace(OVER, kind=Symptom.CRASH, bids=(1,)), ("Its master stays",)),
         (replace(BASE, harm=Harm(known=False)), ("not known which topics",)),
     ],
 )
@@ -69,9 +69,9 @@ def test_whom_it_hurts(one: Incident, facts: tuple[str, ...]) -> None:
         assert fact in whom(one)
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_every_kind_has_words_with_and_without_an_end(kind: Kind) -> None:
-    assert (kind, "") in ADVICE
+@pytest.mark.parametrize("kind", Symptom)
+def test_every_kind_has_words_with_and_without_an_end(kind: Symptom) -> None:
+    assert "" in ADVICE[kind]
     for one in (BASE, OVER):
         told = replace(one, kind=kind)
         for said in (title(told, T1), whom(told), first(told)):
@@ -143,7 +143,7 @@ def test_it_says_between_which_moments_it_came_and_what_the_broker_said() -> Non
         (("answered", "silent"), "not visible why it went"),
     ):  # fmt: skip
         assert advised in first(replace(SEEN, asked=asked))
-    assert "disappeared" in title(replace(SEEN, kind=Kind.GONE, ns=("n1", "n2", "n3")), T1)
+    assert "disappeared" in title(replace(SEEN, kind=Symptom.GONE, ns=("n1", "n2", "n3")), T1)
 
 
 def test_values_read_in_few_figures() -> None:

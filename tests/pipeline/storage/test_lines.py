@@ -15,7 +15,7 @@ from rocketns.journal.lines import records_of
 from rocketns.journal.record import COLUMNS
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.storage.arrow import JUDGED_LINES, rows_of
-from rocketns.pipeline.storage.staging import judged, records
+from rocketns.pipeline.storage.ingest import judged, records
 from tests.pipeline.journals import Record, random_journals
 
 LINE = b'{"boot":5,"seq":1,"ts":7,"ev":"hb"}\n'

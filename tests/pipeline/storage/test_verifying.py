@@ -15,7 +15,7 @@ import pytest
 from rocketns.journal import writer as writer_module
 from rocketns.journal.chain import HASH_CHARS, NO_HASH, last_seal
 from rocketns.journal.segments import Store, day_of
-from rocketns.pipeline.storage.verifying import FAULTS_MAX, ChainDamage, name_servers
+from rocketns.pipeline.cli.verify import FAULTS_MAX, ChainDamage, name_servers
 from tests.journal.chained import BOOT_MS, NS, Boot, checked, files, journal, unsealed, value
 
 TODAY = day_of(BOOT_MS)

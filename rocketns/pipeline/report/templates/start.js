@@ -16,12 +16,4 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a[href^='#']");
   if (link && link.hash === location.hash) follow();
 });
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.closest("input, select, textarea")) return;
-  const search = one("[data-search]");
-  if (search) {
-    event.preventDefault();
-    search.focus();
-  }
-});
 follow();

@@ -1,7 +1,7 @@
 // A table: sorted by its headings, filtered by words, in pages. Returns what shows a row by its number.
 const sortable = (place) => {
   const data = JSON.parse(one("script", place).textContent);
-  const columns = data.columns, count = Number(place.dataset.count);
+  const size = 10, columns = data.columns, count = Number(place.dataset.count);
   const body = one("tbody", place), headings = all("th", place);
   const linked = data.refs.length > 0;
   const valueOf = (column, row) => column.values[column.rows[row]];
@@ -9,7 +9,7 @@ const sortable = (place) => {
   const numberOf = (column, row) => { const value = valueOf(column, row); return Array.isArray(value) ? value[1] : null; };
   let lines = null;
   const searched = () => lines ??= Array.from({ length: count }, (_, row) => columns.map((column) => textOf(column, row)).join("\n").toLowerCase());
-  let order = Array.from({ length: count }, (_, row) => row), sorting = null, size = 10;
+  let order = Array.from({ length: count }, (_, row) => row), sorting = null;
   let search = { value: "" }, told = () => {};
 
   const cell = (column, row) => {
@@ -68,10 +68,8 @@ const sortable = (place) => {
     search = made("input", { type: "search", placeholder: _("any column") });
     search.addEventListener("input", arrange);
     controls.append(made("label", {}, `${_("Search")} `, search));
-    const sizes = made("select", {}, ...[10, 50, 200].map((value) => made("option", { value, textContent: value })));
-    sizes.addEventListener("input", () => { size = Number(sizes.value); show(0); });
     const pages = made("span", { className: "pager" });
-    controls.append(made("label", {}, `${_("Rows")} `, sizes), pages);
+    controls.append(pages);
     told = pager(pages, show);
     told(0, size, count);
     place.prepend(controls);
