@@ -10,7 +10,8 @@ import {readHistory, showFigures, showVerdict} from "./verdict.js";
 
 const REDRAW_MS = 1000;
 const LOST_MS = 5000;
-const REREAD_MS = 500;
+// Longer than the server shares a copy (COPY_AGE_S of view.py): an earlier answer may lack the change.
+const REREAD_MS = 1500;
 const RETRY_MS = 2000;
 const FLEET_MS = 3000;
 const HISTORY_MS = 30000;
