@@ -168,7 +168,7 @@ class Groups:
         return events
 
     def _move(self, group: BrokerData, cluster: str, data: BrokerData, addrs: dict[int, str]) -> list[Event]:
-        """The group is of another cluster: it was made anew. Its topics may be the same; their routes will show it."""
+        """The group belongs to another cluster now, so it is replaced. Its routes will show whether topics changed."""
         left = list(group.broker_addrs.items())
         downs = self._leave(group, left, addrs)
         self._tables.remove_group(group)

@@ -12,7 +12,7 @@ class Connection:
     address, it is that address's. ``is_announced``: the address is that of a PROXY header, which any peer can send, and
     not the socket's. ``listener``: which address of this server the peer connected to; 0 is listenPort, the others are
     those of views. ``in_flight``: requests that control has taken and not answered. ``is_known``: a broker registered
-    from it; such a connection is the last to be closed for holding bytes. ``language`` (a name of `LanguageCode`) and
+    from it, so it is closed last when bytes must be freed. ``language`` (a name of `LanguageCode`) and
     ``version`` are what the last request said. ``peer_names``: the subject and the alternative names of the peer's
     certificate, empty unless one was shown and verified. ``evidence``: what access control found of the peer.
 

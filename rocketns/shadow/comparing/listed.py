@@ -145,7 +145,7 @@ def _leftover(kind: str) -> Shows:
 
 
 def _without_leftovers(info: Any) -> tuple[str, set[str]]:
-    """An answer to 106 without what Java keeps for ever, and the kinds of what was left out."""
+    """An answer to 106 without the entries that Java never removes, and the kinds of these entries."""
     kinds: set[str] = set()
     full = {name: _with_addresses(group, kinds) for name, group in sorted(info[_GROUPS].items())}
     alive = {name: group for name, group in full.items() if group[_ADDRS]}
