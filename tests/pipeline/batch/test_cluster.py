@@ -67,8 +67,9 @@ class Cluster:
     def kill_worker(self, number: int) -> list[int]:
         """SIGKILL to a worker and its processes, as when a machine is lost; returns the ids of its executors."""
         worker = psutil.Process(self.workers[number].pid)
+        # A child of an executor has the executor's command line until it runs its own program.
+        executors = [process.pid for process in worker.children() if EXECUTOR in _words(process)]
         lost = [*worker.children(recursive=True), worker]
-        executors = [process.pid for process in lost if EXECUTOR in _words(process)]
         for process in lost:
             with suppress(psutil.NoSuchProcess):  # a short-lived child
                 process.kill()
