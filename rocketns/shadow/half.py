@@ -89,7 +89,7 @@ class OwnHalf:
         if self._process is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._process.wait(), STOP_WITHIN_S)
-        self._kill()
+        self._end(signal.SIGKILL)
         if self._task is not None:
             await self._task
 
@@ -123,7 +123,7 @@ class OwnHalf:
         except OSError as error:
             return f"it could not be started: {error}"
         if self._stops:  # meanwhile: nobody else ends it
-            self._kill()
+            self._end(signal.SIGKILL)
         assert process.stdout is not None
         async for line in process.stdout:
             self._line(line.decode("utf-8", "replace").rstrip("\n"))
@@ -134,9 +134,6 @@ class OwnHalf:
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(by)
-
-    def _kill(self) -> None:
-        self._end(signal.SIGKILL)
 
     async def _read_upstream(self) -> None:
         """What cannot be read is as it was at the last start."""
@@ -181,7 +178,7 @@ class OwnHalf:
                 await server.lookup_code(None)
             except UnusableError as error:
                 log.error("rocketns' own half does not answer: %s", error)
-                self._kill()
+                self._end(signal.SIGKILL)
                 return
             with contextlib.suppress(UnusableError):
                 if not self._has_read:
@@ -190,7 +187,7 @@ class OwnHalf:
                     self._is_renewed = True
                     self._end()
                     await asyncio.sleep(STOP_WITHIN_S)  # cancelled when it ends
-                    self._kill()
+                    self._end(signal.SIGKILL)
                     return
 
 
