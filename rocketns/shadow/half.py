@@ -54,7 +54,7 @@ class OwnHalf:
         self._folder, self._upstream, self._client, self._given = folder, upstream, client, given
         self._changed, self._settle_s = changed, settle_s
         self._process: asyncio.subprocess.Process | None = None
-        self._stops = self._is_renewed = False
+        self._stops = False
         self._settings: dict[str, str] = {}
         self._has_read = False
         self._kv: dict[str, dict[str, str]] = {}
@@ -101,9 +101,6 @@ class OwnHalf:
             self._ended()
             if self._stops:
                 return
-            if self._is_renewed:
-                self._is_renewed = False
-                continue
             pause_s = PAUSE_S if time.monotonic() - began_s >= GOOD_RUN_S else pause_s
             log.error("rocketns' own half ended (%s): it starts again in %g s. Clients notice nothing", status, pause_s)
             await asyncio.sleep(pause_s)
@@ -184,9 +181,6 @@ class OwnHalf:
                 if not self._has_read:
                     await self._upstream.configuration()
                     log.info("the upstream's configuration can be read now: rocketns' own half starts again with it")
-                    self._is_renewed = True
-                    self._end()
-                    await asyncio.sleep(STOP_WITHIN_S)  # cancelled when it ends
                     self._end(signal.SIGKILL)
                     return
 

@@ -41,8 +41,6 @@ CONNECTIONS_MAX = 100_000
 GC_YOUNG_OBJECTS = 20_000  # as the name server: requests and answers are freed without the collector
 FLUSH_EVERY_S = 1.0
 JUDGED_WITHIN_S = 10.0
-# At the end, for the other answer to requests that one server has answered.
-ANSWERED_WITHIN_S = 3.0
 
 
 class Shadow:
@@ -91,7 +89,6 @@ class Shadow:
         server.close()
         if self._status is not None:
             self._status.stop()
-        await self.relay.wait_for_answers(ANSWERED_WITHIN_S)
         self.relay.stop()
         self._client_of_servers.close()
         await self.judging.finish(JUDGED_WITHIN_S)  # it may still ask the half

@@ -66,9 +66,6 @@ METRICS = (
                  lambda standing: [((), standing.skipped)]),
     ShadowMetric("rocketns_shadow_half_up", "gauge", "1 while rocketns' own half runs; 0: nothing is compared.",
                  lambda standing: [((), standing.settles_in_s is not None)]),
-    ShadowMetric("rocketns_shadow_relay", "gauge", "Numbers of the relay: connections, requests, what became of them.",
-                 lambda standing: [((name,), value) for name, value in standing.relay.items()],
-                 {"of": "the name of the number, as in `/api/counts`"}),
 )  # fmt: skip
 
 

@@ -8,16 +8,13 @@ import socket
 import ssl
 import struct
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rocketns.addresses import unmapped, with_port
 from rocketns.errors import TlsError
 from rocketns.server.tls.connection import HANDSHAKE_MAGIC_CODE, TlsStream
 from rocketns.server.tls.contexts import TlsContexts
 from rocketns.shadow.relay.frames import Account, Cutter
-
-if TYPE_CHECKING:
-    from rocketns.shadow.relay.relay import ClientSession, Relay
 
 HANDSHAKE_WITHIN_S = 10.0
 # asyncio would take 256 KiB: 2,600 small requests, which keep all others waiting for a tenth of a second and longer.
@@ -48,13 +45,29 @@ class InTurns(asyncio.BufferedProtocol, ABC):
         """Bytes of the peer."""
 
 
+class RelaySession(Protocol):
+    """It is called for what a client's connection and its legs do."""
+
+    is_tls: bool
+
+    def begin(self) -> None: ...
+    def client_data(self, data: bytes, /) -> None: ...
+    def client_ended(self) -> None: ...
+    def client_lost(self, *, was_reset: bool) -> None: ...
+    def client_full(self, is_full: bool, /) -> None: ...
+    def leg_opened(self, leg: Leg, /) -> None: ...
+    def leg_data(self, leg: Leg, data: bytes, /) -> None: ...
+    def leg_lost(self, leg: Leg, /) -> None: ...
+    def read_if_taken(self) -> None: ...
+
+
 class Leg(InTurns):
     """Opening, open, or over. What is written while it opens waits. ``is_own``: to the half, not to the upstream.
 
     ``is_full``: the server does not take what is written. ``was_reset``: how it ended.
     """
 
-    def __init__(self, session: ClientSession, account: Account, frame_bytes_max: int, *, is_own: bool) -> None:
+    def __init__(self, session: RelaySession, account: Account, frame_bytes_max: int, *, is_own: bool) -> None:
         self._session, self._account = session, account
         self.is_own = is_own
         self.cutter = Cutter(account, frame_bytes_max)
@@ -166,13 +179,19 @@ def reset_at_close(transport: asyncio.BaseTransport) -> None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESETS)
 
 
+class Acceptor(Protocol):
+    """The relay: it makes a session for each client, or None where there is no room."""
+
+    def accepted(self, client: PlainClient, /) -> RelaySession | None: ...
+
+
 class PlainClient(InTurns):
     """What a session writes goes out as it is."""
 
     transport: asyncio.Transport
-    session: ClientSession
+    session: RelaySession
 
-    def __init__(self, relay: Relay) -> None:
+    def __init__(self, relay: Acceptor) -> None:
         self._relay = relay
         self._was_reset = False
 
@@ -246,7 +265,7 @@ class PlainClient(InTurns):
 class EitherClient(PlainClient):
     """The first byte says whether it speaks TLS. The session has plain text in both cases."""
 
-    def __init__(self, relay: Relay, contexts: TlsContexts) -> None:
+    def __init__(self, relay: Acceptor, contexts: TlsContexts) -> None:
         super().__init__(relay)
         self._contexts = contexts
         self._is_first = True

@@ -27,7 +27,6 @@ TICK_S = 0.25
 # Connections whose client is gone, and that stay for rocketns' last answers; and of those that there may be, one in
 # LINGERING_PART.
 LINGERING_MAX, LINGERING_PART = 1_000, 10
-LOOK_S = 0.05
 # A connection to the half that ended is not opened again before.
 REOPEN_S = 1.0
 
@@ -76,12 +75,6 @@ class Relay:
         self.pairing.sweep()
         for session in [one for one in self._lingering if not one.requests.count]:
             session.finish()
-
-    async def wait_for_answers(self, within_s: float) -> None:
-        """Until requests that one server has answered by now have the other answer, too."""
-        now = self.now()
-        while self.pairing.waits_since(now) and self.now() - now < within_s:
-            await asyncio.sleep(LOOK_S)
 
     def stop(self) -> None:
         """End all connections."""
