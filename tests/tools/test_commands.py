@@ -74,7 +74,7 @@ def test_what_a_name_server_has_is_printed(servers: tuple[str, str], capsys: Cap
     assert json.loads(printed(capsys, "get", "config", "--json", *at)[1])["listenPort"] == servers[0].split(":")[1]
     assert main(["get", "route", "nope", *at]) == 1
     assert "no route of the topic nope" in capsys.readouterr().err
-    assert main(["get", "connections", *at]) == 2
+    assert main(["get", "route", "V", "--as", "10.0.0.9", *at]) == 2
     assert "set rocketns.adminPort" in capsys.readouterr().err
 
 
@@ -191,10 +191,8 @@ def for_address(ours: Identity) -> Identity:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Files with tokens."""
+    """With a file of tokens."""
     (tmp_path / "tokens").write_text(f"read {TOKEN}\nprobe {OTHER}\n")
-    for name, text in (("token", f"{TOKEN}\n"), ("other", OTHER), ("two", f"{TOKEN} {OTHER}"), ("none", "\n")):
-        (tmp_path / name).write_text(text)
     return tmp_path
 
 
@@ -203,41 +201,38 @@ def test_the_management_port_is_asked_with_a_token(
 ) -> None:
     given = {"rocketns.adminPort": free_port(), "rocketns.adminTokensFile": folder / "tokens"}
     server = RocketnsServer(folder / "plain", given)
-    words = ["get", "connections", "-n", f"127.0.0.1:{server.port}"]
-    with server.connect() as client:
-        assert client.request(codes.GET_BROKER_CLUSTER_INFO).code == 0
-        peer = f"127.0.0.1:{client.socket.getsockname()[1]}"
-        status, shown = printed(capsys, *words, "--token-file", str(folder / "token"))
-        assert (status, any(line.split()[0] == peer for line in shown.splitlines())) == (0, True)
-    for file, says in {
-        None: "asks for a token that it knows: give one by --token-file or ROCKETNS_ADMIN_TOKEN",
-        "other": "needs a token of the class read", "two": "must have one token and nothing else",
-        "none": "must have one token and nothing else", "missing": "cannot be read: No such file",
+    words = ["get", "route", "T", "--as", "10.0.0.9", "-n", f"127.0.0.1:{server.port}"]
+    for token, says in {
+        None: "asks for a token that it knows: give one by ROCKETNS_ADMIN_TOKEN", TOKEN: "has no route of the topic T",
+        OTHER: "needs a token of the class read", f"{TOKEN} {OTHER}": "must have one token and nothing else",
     }.items():  # fmt: skip
-        assert main([*words, *([] if file is None else ["--token-file", str(folder / file)])]) == 2
+        if token is not None:
+            monkeypatch.setenv("ROCKETNS_ADMIN_TOKEN", token)
+        assert main(words) == (1 if token == TOKEN else 2)
         said = "".join(capsys.readouterr())
         assert says in said
         assert TOKEN not in said
         assert OTHER not in said
     (folder / "ca.pem").write_bytes(authority("ours").certificate_pem())
-    more = ["--token-file", str(folder / "token"), f"-Dtls.client.trustCertPath={folder / 'ca.pem'}"]
-    assert main([*words, *more]) == 2
-    assert "takes no TLS, so the token is not sent" in capsys.readouterr().err
     monkeypatch.setenv("ROCKETNS_ADMIN_TOKEN", TOKEN)
-    assert main(words) == 0
+    assert main([*words, f"-Dtls.client.trustCertPath={folder / 'ca.pem'}"]) == 2
+    assert "takes no TLS, so the token is not sent" in capsys.readouterr().err
     server.kill()
 
 
-def test_the_servers_certificate_is_verified_before_a_token_is_sent(folder: Path, capsys: Captured) -> None:
+def test_the_servers_certificate_is_verified_before_a_token_is_sent(
+    folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours = authority("ours")
     (folder / "ca.pem").write_bytes(ours.certificate_pem())
     files = Files.write(folder / "tls", for_address(ours))
     given = {"rocketns.adminPort": free_port(), "rocketns.adminTls": "true",
              "rocketns.adminTokensFile": folder / "tokens"}  # fmt: skip
     server = RocketnsServer(folder / "secured", given, options=as_options(tls_properties(files)))
-    words = ["get", "connections", "-n", f"127.0.0.1:{server.port}", "--token-file", str(folder / "token")]
+    words = ["get", "route", "T", "--as", "10.0.0.9", "-n", f"127.0.0.1:{server.port}"]
+    monkeypatch.setenv("ROCKETNS_ADMIN_TOKEN", TOKEN)
     try:
-        assert main([*words, f"-Dtls.client.trustCertPath={folder / 'ca.pem'}"]) == 0
+        assert main([*words, f"-Dtls.client.trustCertPath={folder / 'ca.pem'}"]) == 1
         assert main(words) == 2
         assert "certificate verify failed" in capsys.readouterr().err
     finally:
