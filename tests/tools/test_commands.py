@@ -19,9 +19,10 @@ from interop.harness import codes, payloads
 from interop.harness.ports import free_port
 from interop.harness.servers import RocketnsServer
 from rocketns.__main__ import AUDIT, COLLECT, DOCTOR, TOOLS, main
-from rocketns.tools.keys import KeysError, read_signer
+from rocketns.errors import RocketnsError
+from rocketns.tools.keys import read_signer
 from rocketns.tools.main import completion
-from tests.access.signing import KEY, OF_V1, SECRET, TOPIC
+from tests.access.signing import KEY, SECRET, TOPIC
 from tests.support import certificates
 from tests.support.certificates import Files, Identity, authority
 from tests.support.inprocess import TimedServer
@@ -97,7 +98,7 @@ def test_a_name_server_that_cannot_be_read(words: list[str], capsys: Captured) -
 @pytest.mark.parametrize(
     "words",
     ["get", "get nothing", "get topics -n x:0", "get topics -n a:1;b:2", "get topics --timeout x",
-     "get topics --tools-yml none.yml", "diff a:1", "diff a:1 a:1", "diff a:1,b c:1", "diff a:1 b:1 --settle -1",
+     "diff a:1", "diff a:1 a:1", "diff a:1,b c:1", "diff a:1 b:1 --settle -1",
      "health -n 127.0.0.1:1"],
 )  # fmt: skip
 def test_a_wrong_option_ends_with_2(words: str, capsys: Captured) -> None:
@@ -131,49 +132,28 @@ may = ["lookup", "read"]
 """
 
 
-def tools_yml(folder: Path, text: str = f"accessKey: {KEY}\nsecretKey: {SECRET}\n") -> str:
-    path = folder / "tools.yml"
-    path.write_bytes(text.encode("latin-1"))
-    return str(path)
-
-
-def test_the_file_of_mqadmin_or_the_environment_gives_the_keys(tmp_path: Path) -> None:
-    """The secret is a number in YAML."""
-    signer = read_signer(tools_yml(tmp_path), {})
-    assert signer is not None
-    assert signer.signed(TOPIC)["Signature"] == OF_V1
-    signer = read_signer(None, ENVIRONMENT | {"ROCKETNS_SECURITY_TOKEN": "tok-1"})
+def test_the_environment_gives_the_keys() -> None:
+    signer = read_signer(ENVIRONMENT | {"ROCKETNS_SECURITY_TOKEN": "tok-1"})
     assert signer is not None
     assert signer.signed(TOPIC)["SecurityToken"] == "tok-1"
-    assert read_signer(None, {}) is None
+    assert read_signer({}) is None
     for name, value in ENVIRONMENT.items():
-        with pytest.raises(KeysError, match="ROCKETNS_SECRET_KEY"):
-            read_signer(None, {name: value})
+        with pytest.raises(RocketnsError, match="ROCKETNS_SECRET_KEY"):
+            read_signer({name: value})
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "- a", "accessKey: a", f"accessKey: a\nsecretKey: *{SECRET}", f"secretKey: !{SECRET} x\n\tx",
-     "accessKey: a\nsecretKey: ''", "[" * 10_000, f"accessKey: a\nsecretKey: [{SECRET}]", "accessKey: \xff",
-     "x" * 70_000],
-    ids=range(10),
-)  # fmt: skip
-def test_a_file_without_keys_is_named_and_not_shown(tmp_path: Path, text: str) -> None:
-    path = tools_yml(tmp_path, text)
-    with pytest.raises(KeysError) as raised:
-        read_signer(path, ENVIRONMENT)
-    assert path in str(raised.value)
-    assert SECRET not in str(raised.value)
-
-
-def test_signed_requests_are_answered_and_others_are_not(tmp_path: Path, capsys: Captured) -> None:
+def test_signed_requests_are_answered_and_others_are_not(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "policy.toml").write_text(whole(POLICY))
     (tmp_path / "secrets").write_text(f"{KEY} {SECRET}\n")
     (tmp_path / "secrets").chmod(0o600)
     server = TimedServer(tmp_path, {"rocketns.accessFile": tmp_path / "policy.toml"})
     words = ["get", "brokers", "-n", f"127.0.0.1:{server.port}"]
     assert main(words) == 2
-    assert main([*words, "--tools-yml", tools_yml(tmp_path)]) == 0
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    assert main(words) == 0
     assert SECRET not in "".join(capsys.readouterr())
     server.stop()
 
