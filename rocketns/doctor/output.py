@@ -146,7 +146,7 @@ def _name_server(one: NameServerFacts) -> dict[str, Any]:
 def _address(one: AddressFacts) -> dict[str, Any]:
     return {
         "addr": one.addr, "ips": list(one.ips), "place": str(one.place), "outcome": str(one.outcome),
-        "error": one.error,
+        "connectMs": None if one.ms is None else round(one.ms, 1), "error": one.error,
     }  # fmt: skip
 
 

@@ -90,8 +90,12 @@ CHECKS: tuple[Check, ...] = (
     Check(name_servers.AGREE, N_("all name servers know the same brokers and topics"),
           name_servers.agreement, lambda facts: len(facts.readable) > 1),
     Check(brokers.MOVES, N_("each broker id has one address, and each address one id"), brokers.moves, with_brokers),
+    Check(topics.FEW, N_("topics are on all brokers of their cluster"), topics.few, routed),
     Check(groups.GROUP, N_("each consumer group exists, has consumers, may consume, and gets on"),
           groups.group, lambda facts: bool(facts.options.groups and facts.brokers)),
+    Check(brokers.CLOCKS, N_("the clocks of the brokers agree"),
+          brokers.clocks, lambda facts: any(one.clock is not None for one in facts.brokers)),
+    Check(brokers.VERSION, N_("no broker is older than the client needs"), brokers.version, brokers.is_told),
 )  # fmt: skip
 
 
