@@ -396,11 +396,11 @@ cdef bint answer(
     if written.size == DEFERRED:
         return True
     count_one(&connection.answered)
-    add(&reactor.absent if written.is_absent else &reactor.answered, 1)
+    count_one(&reactor.absent if written.is_absent else &reactor.answered)
     if lookup.view:
-        add(&reactor.of_views[lookup.view - 1], 1)
+        count_one(&reactor.of_views[lookup.view - 1])
     if connection.lookups:
-        add(&reactor.signed_lookups, 1)
+        count_one(&reactor.signed_lookups)
     return True
 
 

@@ -152,7 +152,7 @@ cdef struct Reactor:
     pthread_mutex_t table_mutex
     # Written by who sends to `inbox`. Atomic.
     int64_t messages_sent
-    # Written by this reactor, read by others. Atomic. So is `holders[].oldest_ms`.
+    # Written by this reactor, read by others: lookups by `count_one`, the rest atomic, as is `holders[].oldest_ms`.
     int64_t messages_handled
     int64_t carried  # connections
     int64_t rounds  # times that all ready sockets were served
