@@ -68,17 +68,17 @@ async def collect(settings: Settings) -> int:
 
 def exit_status(collector: Collector, *, is_stopped: bool) -> int:
     """What the journals lack is in the log. Whoever stopped it knows that it may have been too early."""
-    never = [upstream for upstream in collector.upstreams if not upstream.boots]
-    for upstream in never:
-        why = upstream.error or "there was not enough time"
-        log.warning("%s (%s) was never read whole, so its journal has nothing of this time: %s", upstream.ns,
-                    upstream.addr, why)  # fmt: skip
-    cut = [upstream for upstream in collector.upstreams if upstream.is_cut]
-    for upstream in cut:
-        log.error("the end of the journal of %s (%s) could not be written: the log says above why", upstream.ns,
-                  upstream.addr)  # fmt: skip
+    status = EXIT_WATCHED
+    for upstream in collector.upstreams:
+        if not upstream.boots:
+            log.warning("%s was never read whole, so its journal has nothing of this time: %s", upstream.name,
+                        upstream.error or "there was not enough time")  # fmt: skip
+        if upstream.journal.is_cut:
+            log.error("the end of the journal of %s could not be written: the log says above why", upstream.name)
+        if upstream.journal.is_cut or not (upstream.boots or is_stopped):
+            status = EXIT_MISSING
     log.info("the watching ended")
-    return EXIT_MISSING if cut or (never and not is_stopped) else EXIT_WATCHED
+    return status
 
 
 class FolderError(RocketnsError):
@@ -86,7 +86,7 @@ class FolderError(RocketnsError):
 
 
 def check_folder(journal: str, ns_names: Iterable[str]) -> None:
-    """Make the folder, and try to write in it, and to be the only writer for these ids. FolderError."""
+    """Make the folder, and try to be the only writer in it for these ids. FolderError."""
     for ns in ns_names:
         store = Store(Path(journal), ns)
         try:
@@ -96,19 +96,7 @@ def check_folder(journal: str, ns_names: Iterable[str]) -> None:
                               "server another name, NAME=HOST:PORT") from None  # fmt: skip
         except (OSError, ValueError) as error:
             raise FolderError(f"the journal's folder {journal} cannot be written: {_why(error)}") from None
-        try:
-            _try_to_write(store.base / f".try-{os.getpid()}")
-        except OSError as error:
-            raise FolderError(f"the journal's folder {journal} cannot be written: {_why(error)}") from None
-        finally:
-            os.close(descriptor)
-
-
-def _try_to_write(path: Path) -> None:
-    try:
-        path.write_bytes(b"\n")
-    finally:
-        path.unlink(missing_ok=True)
+        os.close(descriptor)
 
 
 def _why(error: Exception) -> str:

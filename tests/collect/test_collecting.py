@@ -220,21 +220,6 @@ def test_a_name_server_that_is_cut_off_silently_is_lost_and_found_again(
 
 
 @pytest.mark.slow
-def test_a_collector_that_was_killed_goes_on_with_its_own_journal(collecting: Collecting, watched: NameServer) -> None:
-    collecting.until("a", "snap", end=True)
-    collecting.process.wait_for("round|known to")
-    collecting.kill()
-    with watched.connect() as second:
-        register(second, "other", "N", "M")
-        collecting.start()
-        came = collecting.until("a", "reg", broker="other")
-        assert collecting.stop() == 0
-    starts = collecting.records("a", "start")
-    assert [start.get("restored") for start in starts] == [None, True]
-    assert came["since"] < starts[1]["ts"]
-
-
-@pytest.mark.slow
 def test_a_name_server_that_takes_only_tls_and_signed_requests_is_watched(tmp_path: Path) -> None:
     """The secret is shown nowhere. Without it the exit status says that nothing was read."""
     ca = authority("an authority")
@@ -361,7 +346,6 @@ def test_an_honest_name_server_is_watched_beside_a_hostile_one(serve: Serve, wri
         (["--name-servers", "a:1", "--requests-per-second", "1"], "a number from 2 to 2000 expected"),
         (["--name-servers", "a:1", "--keep-bytes", "1"], "1: a number from 8388608 to"),
         (["--name-servers", "a:1", "--tools-yml", "none.yml"], "none.yml cannot be read"),
-        (["--name-servers", "a:1", *(word for n in range(20) for word in ("--kv", f"K{n}"))], "at most 14 namespaces"),
         (["--name-servers", "a:1", "--journal", "/proc/self/j"], "the journal's folder /proc/self/j cannot be written"),
     ],
 )
@@ -400,7 +384,7 @@ def test_a_wrong_name_server_is_named(text: str, wrong: str) -> None:
 def test_the_exit_status_says_what_the_journals_lack(
     boots: int, is_cut: bool, is_stopped: bool, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one = SimpleNamespace(ns="a", addr="a:1", boots=boots, is_cut=is_cut, error="")
+    one = SimpleNamespace(name="a (a:1)", boots=boots, journal=SimpleNamespace(is_cut=is_cut), error="")
     collector = cast(Collector, SimpleNamespace(upstreams=[one]))
     assert exit_status(collector, is_stopped=is_stopped) == status
     assert ("could not be written" in caplog.text) is is_cut

@@ -7,16 +7,14 @@ import asyncio
 import pytest
 
 from interop.harness import codes
+from rocketns.collect.asking import NAMES
 from rocketns.collect.upstream import Phase
-from rocketns.protocol.body.route import BrokerData, TopicRouteData, queue_data
-from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, TopicsDeleted, TopicsPut
+from rocketns.protocol.codes import KNOWN_NAMESPACES
+from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, TopicsPut
 from tests.collect.virtual import (
-    BEGAN_S,
     Bench,
-    Notes,
     on,
     script,
-    seconds,
     watched,
 )
 
@@ -112,7 +110,7 @@ def test_one_that_gives_no_names_of_topics_has_its_brokers_and_kv_items_watched(
         await asyncio.sleep(10)
         assert [event.broker_name for event, _, _ in bench.told(BrokerDown)] == ["a"]
         assert bench.server.topics_asked() == []
-        assert [ask.kind.name for ask in bench.upstream.refused] == ["NAMES"]
+        assert list(bench.upstream.refused) == [NAMES]
 
     on(lambda: Bench(script()), test)
 
@@ -121,6 +119,8 @@ def test_one_that_gives_no_names_of_topics_has_its_brokers_and_kv_items_watched(
 def test_one_whose_settings_cannot_be_read_is_watched_without_them(code: int, caplog: pytest.LogCaptureFixture) -> None:
     """Too large, for example, or too busy each time."""
 
+    namespaces = KNOWN_NAMESPACES if code == 219 else ("",)
+
     async def test(bench: Bench) -> None:
         bench.server.script.wrong[code] = 2
         await asyncio.sleep(3)
@@ -128,8 +128,8 @@ def test_one_whose_settings_cannot_be_read_is_watched_without_them(code: int, ca
         await asyncio.sleep(10)
         assert bench.upstream.phase is Phase.WATCHED
         await asyncio.sleep(120)
-        assert caplog.text.count("is not watched") == 1
-        assert len(bench.requests(code)) < 10
+        assert caplog.text.count("is not watched") == len(namespaces)
+        assert len(bench.requests(code)) < 10 * len(namespaces)
         bench.server.script.wrong.clear()
         await asyncio.sleep(60)
         assert bench.upstream.refused == {}
@@ -163,59 +163,6 @@ def test_garbage_instead_of_others_is_no_change(code: int, body: bytes) -> None:
     on(lambda: Bench(script()), test)
 
 
-def test_a_topic_changed_since_the_last_look_that_the_journal_tells_of_after_a_restart() -> None:
-    """The run before had a lower rate, so two rounds of this run's rate are much less than its last round took."""
-    notes = Notes(known_s=-30, looked_s=-2_000)
-
-    def restored() -> Bench:
-        bench = Bench(script(), notes=notes)
-        addrs = {"a": "10.0.0.1:1", "b": "10.0.0.2:1"}
-        bench.observed.groups({name: BrokerData("c", name, {0: addr}) for name, addr in addrs.items()})
-        bench.observed.route("T", TopicRouteData([(name, queue_data(4, 4, 6, 0)) for name in "ab"], [], {}))
-        bench.observed.route("U", route("b"))
-        return bench
-
-    async def test(bench: Bench) -> None:
-        await asyncio.sleep(10)
-        changed = {one.topic: since_s for event, since_s, _ in bench.told(TopicsPut) for one in event.changes}
-        assert set(changed.values()) == {-2_000}
-        assert bench.told(BrokerDown) == []
-
-    on(restored, test)
-
-
-def test_a_boot_tells_the_oldest_look_at_any_topic() -> None:
-    async def test(bench: Bench) -> None:
-        await watched(bench)
-        last_s = {name: at_s for at_s, code, name in bench.server.asked if code == 105}
-        looked_ms = bench.notes.looked()
-        assert looked_ms is not None
-        assert seconds(looked_ms) == round(min(last_s.values()) - BEGAN_S, 3)
-
-    on(lambda: Bench(script()), test)
-
-
-def test_nothing_is_read_of_routes_before_a_state_is_continued() -> None:
-    """The journal's reader has that state. What changes it has a record, so it comes after the start."""
-    notes = Notes(known_s=-30)
-
-    def restored() -> Bench:
-        bench = Bench(script(), notes=notes)
-        bench.observed.groups({"b": BrokerData("c", "b", {0: "10.0.0.2:1"})})
-        bench.observed.route("X", route("b"))
-        return bench
-
-    async def test(bench: Bench) -> None:
-        bench.server.latencies[219] = 3.0
-        await asyncio.sleep(2)
-        assert bench.upstream.phase is Phase.RETURNING
-        assert {code for _, code, _ in bench.server.asked} == {106, 219, 319}
-        await asyncio.sleep(10)
-        assert [(event.topics, since_s) for event, since_s, _ in bench.told(TopicsDeleted)] == [(["X"], -30)]
-
-    on(restored, test)
-
-
 def test_an_answer_that_comes_after_a_loss_changes_nothing() -> None:
     """It was sent before. The journal ended without it."""
 
@@ -236,16 +183,11 @@ def test_a_boot_ends_when_topics_can_be_known_and_nothing_of_them_is_a_change() 
     async def test(bench: Bench) -> None:
         bench.server.script.wrong[206] = 1
         await watched(bench)
-        assert bench.notes.looked() is None
+        assert bench.notes.lacks_topics == [True]
         bench.server.script.wrong.clear()
         await asyncio.sleep(20)
         assert [restored for _, restored in bench.notes.begun] == [False, False]
         assert (len(bench.notes.ended), bench.upstream.phase, bench.notes.events) == (1, Phase.WATCHED, [])
         assert set(bench.observed.tables.topic_queue_table) == {"T", "U"}
-        assert bench.notes.looked() is not None
 
     on(lambda: Bench(script()), test)
-
-
-def route(*brokers: str) -> TopicRouteData:
-    return TopicRouteData([(name, queue_data(8, 8, 6, 0)) for name in brokers], [], {})
