@@ -13,7 +13,7 @@ from pathlib import Path
 from rocketns.collect.arguments import parse
 from rocketns.collect.collector import Collector
 from rocketns.collect.settings import Settings, every_named
-from rocketns.errors import RocketnsError
+from rocketns.errors import RocketnsError, StartupError
 from rocketns.journal.segments import Store
 from rocketns.logs import start_logging
 from rocketns.tools.arguments import shown
@@ -47,23 +47,20 @@ def main(arguments: Sequence[str]) -> int:
 
 async def collect(settings: Settings) -> int:
     """Watch until a signal, or for the time that was asked for. The exit status."""
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
     log.info("times in this log are GMT+8, as in the log of the Java name server")
     names = ", ".join(f"{ns} ({addr})" for ns, addr in settings.name_servers)
     log.info("watching%s; journals are in %s: %s",
              "" if settings.for_s is None else f" for {shown(settings.for_s)}", settings.journal, names)  # fmt: skip
     collector = Collector(settings)
     watching = asyncio.create_task(collector.run())
-    stopping = asyncio.create_task(stop.wait())
-    await asyncio.wait((watching, stopping), timeout=settings.for_s, return_when=asyncio.FIRST_COMPLETED)
-    stopping.cancel()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, watching.cancel)
+    ended, _ = await asyncio.wait((watching,), timeout=settings.for_s)
     watching.cancel()
     await asyncio.wait((watching,))
     if not watching.cancelled() and (error := watching.exception()) is not None:
         raise error
-    return exit_status(collector, is_stopped=stop.is_set())
+    return exit_status(collector, is_stopped=bool(ended))
 
 
 def exit_status(collector: Collector, *, is_stopped: bool) -> int:
@@ -72,32 +69,25 @@ def exit_status(collector: Collector, *, is_stopped: bool) -> int:
     for upstream in collector.upstreams:
         if not upstream.boots:
             log.warning("%s was never read whole, so its journal has nothing of this time: %s", upstream.name,
-                        upstream.error or "there was not enough time")  # fmt: skip
+                        "; ".join(upstream.errors.values()) or "there was not enough time")  # fmt: skip
         if upstream.journal.is_cut:
             log.error("the end of the journal of %s could not be written: the log says above why", upstream.name)
         if upstream.journal.is_cut or not (upstream.boots or is_stopped):
             status = EXIT_MISSING
-    log.info("the watching ended")
     return status
 
 
-class FolderError(RocketnsError):
-    """The journal's folder cannot be used; the text says why."""
-
-
 def check_folder(journal: str, ns_names: Iterable[str]) -> None:
-    """Make the folder, and try to be the only writer in it for these ids. FolderError."""
+    """Make the folder, and try to be the only writer in it for these ids. StartupError."""
     for ns in ns_names:
         store = Store(Path(journal), ns)
         try:
             descriptor = store.lock()
         except BlockingIOError:
-            raise FolderError(f"another process writes the journal of {ns} in {journal}: end it, or give this name "
+            raise StartupError(f"another process writes the journal of {ns} in {journal}: end it, or give this name "
                               "server another name, NAME=HOST:PORT") from None  # fmt: skip
         except (OSError, ValueError) as error:
-            raise FolderError(f"the journal's folder {journal} cannot be written: {_why(error)}") from None
+            raise StartupError(
+                f"the journal's folder {journal} cannot be written: {getattr(error, 'strerror', None) or error}"
+            ) from None
         os.close(descriptor)
-
-
-def _why(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)

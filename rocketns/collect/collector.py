@@ -46,6 +46,8 @@ class Collector:
     async def run(self) -> None:
         """Watch all, until this is cancelled. Nothing that a name server does ends it."""
         try:
+            for upstream in self.upstreams:
+                upstream.restore()
             async with asyncio.TaskGroup() as watching:
                 for upstream in self.upstreams:
                     watching.create_task(upstream.run())

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from rocketns.collect.observing import Observed
 from rocketns.config.journal import JournalConfig
 from rocketns.journal.journal import Journal
+from rocketns.journal.restore import restore
 from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.events import BrokerDown, ConfigChanged, Event
 
+log = logging.getLogger("rocketns.collect")
+
+# Time synchronisation moves a clock by less between two readings; more is a step.
+STEP_S = 2.0
 # An older state of the name server says too little of the present one.
 STATE_AGE_MS_MAX = 3_600_000
 
@@ -19,21 +26,33 @@ STATE_AGE_MS_MAX = 3_600_000
 class SteadyClock:
     """The time of the journals, epoch ms: the machine's clock at the start, and what passed since.
 
-    Where that clock is set, times before and after it would be in another order than what happened.
+    Where that clock is set, times before and after it would be in another order than what happened: the log says once
+    by how much it was.
     """
 
-    def __init__(self) -> None:
-        self._began_ns = time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    def __init__(
+        self, wall_ns: Callable[[], int] = time.time_ns,
+        passed_ns: Callable[[], int] = lambda: time.clock_gettime_ns(time.CLOCK_BOOTTIME),
+    ) -> None:  # fmt: skip
+        self._wall_ns, self._passed_ns = wall_ns, passed_ns
+        self._began_ns = wall_ns() - passed_ns()
+        self._set_by_s = 0.0
 
     def __call__(self) -> int:
-        return (self._began_ns + time.clock_gettime_ns(time.CLOCK_BOOTTIME)) // 1_000_000
+        now_ns = self._began_ns + self._passed_ns()
+        moved_s = (self._wall_ns() - now_ns) / 1e9
+        if abs(moved_s - self._set_by_s) > STEP_S:
+            log.warning("the clock of this machine was set by %+.1f s. Times of journals go on as before, %+.1f s off "
+                        "from it: start again to take the new time", moved_s - self._set_by_s, -moved_s)  # fmt: skip
+            self._set_by_s = moved_s
+        return now_ns // 1_000_000
 
 
 class ObservedJournal:
-    """`begin`, `record`, `tick`, `end`, and so on again; `finish` at last. Times are epoch ms.
+    """`restore`; then `begin`, `record`, `tick`, `end`, and so on again; `finish` at last. Times are epoch ms.
 
-    ``later(seconds, step)`` calls ``step`` on the same thread after that time. Only `finish` waits for the disk, and
-    `begin` where it is stuck. ``is_cut``: the end of a boot could not be written.
+    ``later(seconds, step)`` calls ``step`` on the same thread after that time. `restore` and `finish` wait for the
+    disk, and `begin` where it is stuck. ``is_cut``: the end of a boot could not be written.
     """
 
     def __init__(
@@ -49,19 +68,35 @@ class ObservedJournal:
         # When the name server last showed the state that readers of the journal have. None: they have another one.
         self._watched_ms: int | None = None
 
+    def restore(self, epoch_ms: int) -> tuple[int, int] | None:
+        """Fill the empty tables with the state at the end of the journal, if it is known and not older than an hour.
+
+        When the name server was watched last, and since when at least each topic was looked at. A boot without topics
+        is not continued.
+        """
+        known = restore(Path(self._config.journal_path), self._ns, epoch_ms, seconds_max=epoch_ms // 1000)
+        if known is None or not (known.whole and known.begins_known) or known.looked_epoch_ms is None:
+            return None
+        self._watched_ms = known.watched_epoch_ms
+        if not self.resumes(epoch_ms):
+            return None
+        self.observed.fill(known.routes)
+        return self._watched_ms, min(self._watched_ms, known.looked_epoch_ms)
+
     def resumes(self, epoch_ms: int) -> bool:
         """Whether `begin` may continue with ``restored`` from where the last boot ended. Otherwise first read all."""
         self.finish()
         return self._watched_ms is not None and 0 <= epoch_ms - self._watched_ms <= STATE_AGE_MS_MAX
 
-    def begin(self, epoch_ms: int, *, restored: bool, no_topics: bool = False) -> None:
-        """A boot begins, with what is known. ``no_topics``: none can be."""
+    def begin(self, epoch_ms: int, looked: Callable[[], int] | None, *, restored: bool) -> None:
+        """A boot begins, with what is known. ``looked`` says since when at least each topic was looked at; None: no
+        topic can be known."""
         self.finish()
-        self._is_restored, self._lacks_topics = restored, no_topics
+        self._is_restored, self._lacks_topics = restored, looked is None
         observed = self.observed
         self._journal = Journal(
             self._config, self._ns, observed.tables, observed.kv, epoch_ms, self._later, observes=True,
-            ends=lambda: {"no_topics": True} if no_topics else {},
+            ends=lambda: {"no_topics": True} if looked is None else {"looked": looked() * 1000},
         )  # fmt: skip
         self._journal.start(lambda _call: None, epoch_ms, DoubtReason.RESTORED if restored else None)
         self._journal.record([ConfigChanged(key, value) for key, value in observed.properties.items()], 0, epoch_ms)

@@ -24,6 +24,7 @@ from rocketns.routeinfo.events import (
     TopicsDeleted,
     TopicsPut,
 )
+from rocketns.routeinfo.prior_routes import PriorRoutes
 from rocketns.routeinfo.tables import RouteTables
 
 PROPERTY_BYTES_MAX = 64 * 1024
@@ -194,6 +195,15 @@ class Observed:
     def _kept(self, found: Mapping[str, str], bytes_max: int) -> dict[str, str]:
         return {key: text for key, text in found.items()
                 if self._takes(self._fits(key) and utf8_bytes(text) <= bytes_max)}  # fmt: skip
+
+    def fill(self, known: PriorRoutes) -> None:
+        """Put what the journal knows into the empty tables."""
+        self.groups({name: BrokerData(group.cluster, name, {one: broker.addr for one, broker in group.brokers.items()},
+                                      group.zone_name, group.enable_acting_master)
+                     for name, group in known.groups.items()})  # fmt: skip
+        for name in self.tables.broker_addr_table:
+            topics = {topic: brokers[name] for topic, brokers in known.topics.items() if name in brokers}
+            self.tables.put_topics(self.tables.known_name(name), topics)
 
 
 def _changed(former: Mapping[str, str], found: Mapping[str, str]) -> Iterator[tuple[str, str | None]]:

@@ -45,7 +45,7 @@ class Schedule:
         self._due_s[ask] = min(self._due_s[ask], now_s + self._every_s[GROUPS])
 
     def all_due(self, now_s: float) -> None:
-        """Ask for everything but the brokers, which were just read, as soon as possible."""
+        """Ask for everything as soon as possible; for the brokers, which were just read, as always."""
         self._due_s = dict.fromkeys(POLLS, now_s) | {GROUPS: self._due_s[GROUPS]}
 
     def wait_s(self, now_s: float, among: Collection[Ask]) -> float:
@@ -120,6 +120,14 @@ class Rounds:
         self.unanswered = (self.unanswered & self.seen.keys()) | set(new)
         self.suspect(new)
         return new
+
+    def restore(self, names: Iterable[str], sent_ms: int, now_s: float) -> None:
+        """Topics whose routes are known of an earlier time."""
+        self.seen = dict.fromkeys(names, SeenTopic(UNKNOWN, sent_ms, now_s))
+
+    def looked_ms(self, now_ms: int) -> int:
+        """Each topic was looked at then or later, epoch ms."""
+        return min((seen.sent_ms for seen in self.seen.values()), default=now_ms)
 
     def read_anew(self) -> None:
         """No topic counts as answered any more."""

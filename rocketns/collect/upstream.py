@@ -14,26 +14,32 @@ from typing import NamedTuple
 
 from rocketns.client.name_server import LOOKUPS_AT_ONCE, NameServer, UnusableError
 from rocketns.client.remoting_client import RemotingClient
-from rocketns.collect.asking import GROUPS, NAMES, Ask, RequestRefusedError, ask_brokers, read
+from rocketns.collect.asking import CONFIGURATION, GROUPS, NAMES, Ask, RequestRefusedError, ask_brokers, read
 from rocketns.collect.observed_journal import ObservedJournal
-from rocketns.collect.schedule import POLLS, PollBudget, Rounds, Schedule
+from rocketns.collect.schedule import KV, POLLS, PollBudget, Rounds, Schedule
 from rocketns.collect.watch import Moment, Watch, decoded_groups
 from rocketns.protocol.codes import RequestCode
 from rocketns.routeinfo.events import Event
+from rocketns.tools.arguments import shown
 
 log = logging.getLogger("rocketns.collect")
 
 
 class Phase(StrEnum):
-    """READING: everything is read once before anything is recorded."""
+    """RETURNING: it answers, the state of before counts, and its settings are read. READING: everything is read first.
+    In both nothing is recorded yet."""
 
     LOST = "lost"
+    RETURNING = "coming back"
     READING = "being read"
     WATCHED = "watched"
 
 
 # What may be asked, and so change what is known.
-ASKED: Mapping[Phase, Collection[Ask]] = {Phase.LOST: (GROUPS,), Phase.READING: POLLS, Phase.WATCHED: POLLS}
+SETTINGS = frozenset((*KV, CONFIGURATION))
+ASKED: Mapping[Phase, Collection[Ask]] = {
+    Phase.LOST: (GROUPS,), Phase.RETURNING: (GROUPS, *SETTINGS), Phase.READING: POLLS, Phase.WATCHED: POLLS,
+}  # fmt: skip
 LOOKUP = Ask(RequestCode.GET_ROUTEINFO_BY_TOPIC)  # topics have their errors together
 
 # A name server is lost when so many requests for its brokers (106) in a row had no usable answer.
@@ -50,7 +56,7 @@ class Pace(NamedTuple):
 
 
 class CollectedServer:
-    """`run` until it is cancelled, then `close`. All on one event loop's thread.
+    """`restore`, then `run` until it is cancelled, then `close`. All on one event loop's thread.
 
     ``others`` are all name servers of the collector. ``asking``: the client by which brokers that vanished are asked;
     None: they are not.
@@ -81,11 +87,6 @@ class CollectedServer:
         self._read_ms = 0  # when the last good request for brokers was sent
         self._wake = asyncio.Event()
 
-    @property
-    def error(self) -> str:
-        """What does not work; empty if all does."""
-        return "; ".join(self.errors.values())
-
     def topics_of(self, broker_name: str) -> Iterable[str]:
         """Topics that it shows of a broker."""
         held = self.observed.tables.broker_topics.get(broker_name)
@@ -105,6 +106,11 @@ class CollectedServer:
         """Ask for these topics soon: they changed at another name server."""
         self.rounds.suspect(topics)
         self._wake.set()
+
+    def restore(self) -> None:
+        """Go on with the state of the journal, if it is not old. Waits for the disk."""
+        if (known := self.journal.restore(self._epoch_ms())) is not None:
+            self.watch.restore(*known, asyncio.get_running_loop().time())
 
     def close(self) -> None:
         """The watching ends."""
@@ -137,7 +143,7 @@ class CollectedServer:
     @property
     def _may_look_up(self) -> bool:
         is_well = self._lookup_failures < LOOKUP_FAILURES_MAX and not self._failures
-        return self.phase is not Phase.LOST and is_well and self._lookups < LOOKUPS_AT_ONCE
+        return self.phase in (Phase.READING, Phase.WATCHED) and is_well and self._lookups < LOOKUPS_AT_ONCE
 
     async def _wait(self, now_s: float) -> None:
         """Until something may be due, or something happened."""
@@ -169,8 +175,8 @@ class CollectedServer:
             else:
                 self.schedule.done(ask)
             self._wake.set()
-        if self.phase is Phase.READING and not self._unread and not self.rounds.unanswered:
-            self._begin(restored=False)
+        if self.phase in (Phase.RETURNING, Phase.READING) and not self._unread:
+            self._begin_if_read()
 
     async def _take(self, ask: Ask, body: bytes | None, sent: Moment) -> None:
         if ask == GROUPS:
@@ -184,9 +190,13 @@ class CollectedServer:
         elif self.watch.is_new(ask, body, sent):
             with self._counted():
                 self.watch.poll(ask, body, sent, asyncio.get_running_loop().time())
+            if ask == NAMES and self.phase is Phase.READING:
+                topics, per_second = len(self.rounds.seen), self.budget.per_second
+                log.info("%s: times of its %d topics are known to %s: a round of lookups takes as long at %g/s",
+                         self.name, topics, shown(topics / per_second), per_second)  # fmt: skip
         self._unread.discard(ask)
         self.refused.pop(ask, None)
-        self.errors.pop(_of_error(ask), None)
+        self.errors.pop(LOOKUP if ask.is_lookup else ask, None)
         self._failing.pop(ask, None)
 
     async def _take_groups(self, body: bytes, sent: Moment) -> None:
@@ -194,7 +204,7 @@ class CollectedServer:
             with self._counted():
                 decoded_groups(body)
             self._come_back()
-        if self.watch.is_new(GROUPS, body, sent):
+        if self.phase is not Phase.RETURNING and self.watch.is_new(GROUPS, body, sent):
             with self._counted():
                 found = decoded_groups(body)
             asked: Mapping[str, str] = {}
@@ -218,22 +228,33 @@ class CollectedServer:
         """It answers again: go on where it was lost, unless that is too long ago."""
         self.schedule.all_due(asyncio.get_running_loop().time())
         if self.journal.resumes(self._epoch_ms()):
-            self._begin(restored=True)
-            self.rounds.suspect(self.rounds.seen)
+            self._unread = set(SETTINGS)
+            self._set_phase(Phase.RETURNING)
         else:
-            self.watch.read_anew()
-            self._unread = set(POLLS)
-            self._set_phase(Phase.READING)
-            log.info("%s answers: everything is read now", self.name)
+            self._read_anew()
 
-    def _begin(self, *, restored: bool) -> None:
-        """A boot of the journal begins: what must be known before is known."""
-        self.journal.begin(self._epoch_ms(), restored=restored, no_topics=NAMES in self.refused)
-        self.boots += 1
-        self._set_phase(Phase.WATCHED)
-        tables, how = self.observed.tables, "are known of before" if restored else "were read"
-        log.info("%s is watched: %d brokers and %d topics %s", self.name, len(tables.broker_addr_table),
-                 len(tables.topic_queue_table), how)  # fmt: skip
+    def _read_anew(self) -> None:
+        self.watch.read_anew()
+        self._unread = set(POLLS)
+        self._set_phase(Phase.READING)
+        log.info("%s answers: everything is read now", self.name)
+
+    def _begin_if_read(self) -> None:
+        """Begin a boot of the journal once what must be known before is known."""
+        now_ms, is_restored = self._epoch_ms(), self.phase is Phase.RETURNING
+        if is_restored and not self.journal.resumes(now_ms):
+            self._read_anew()
+        elif is_restored or not self.rounds.unanswered:
+            looked = None if NAMES in self.refused else lambda: self.rounds.looked_ms(self._epoch_ms())
+            self.journal.begin(now_ms, looked, restored=is_restored)
+            self.boots += 1
+            self._set_phase(Phase.WATCHED)
+            tables, how = self.observed.tables, "are known of before" if is_restored else "were read"
+            log.info("%s is watched: %d brokers and %d topics %s", self.name, len(tables.broker_addr_table),
+                     len(tables.topic_queue_table), how)  # fmt: skip
+            if is_restored:
+                self.schedule.all_due(asyncio.get_running_loop().time())
+                self.rounds.suspect(tables.topic_queue_table)
 
     def _note_refused(self, ask: Ask, why: str) -> None:
         """It never answers this. What it does answer is watched."""
@@ -250,7 +271,7 @@ class CollectedServer:
                         ", nor its routes (enableAllTopicList=false)" if ask == NAMES else "")  # fmt: skip
 
     def _note_failure(self, ask: Ask, why: str) -> None:
-        self.errors[_of_error(ask)] = why
+        self.errors[LOOKUP if ask.is_lookup else ask] = why
         if ask.is_lookup:
             self.rounds.failed(ask.name)
             self._lookup_failures += 1
@@ -287,7 +308,3 @@ class CollectedServer:
             now_ms = self._epoch_ms()
             self.changes += len(events)
             self.journal.record(events, now_ms, min(since_ms, now_ms))
-
-
-def _of_error(ask: Ask) -> Ask:
-    return LOOKUP if ask.is_lookup else ask

@@ -56,6 +56,11 @@ class Watch:
         self._early: set[str] = set()  # topics on brokers that no list of groups has
         self._changed_s = float("-inf")
 
+    def restore(self, known_ms: int, looked_ms: int, now_s: float) -> None:
+        """The tables were filled with what was there at ``known_ms``; each topic was looked at after ``looked_ms``."""
+        self._sent = {GROUPS: known_ms, NAMES: known_ms}
+        self.rounds.restore(self.observed.tables.topic_queue_table, looked_ms, now_s)
+
     def is_new(self, ask: Ask, body: bytes | None, sent: Moment) -> bool:
         """Whether the answer to a poll differs from the one before. One that does not needs no decoding."""
         if self._digests.get(ask) != digest(body):

@@ -220,6 +220,20 @@ def test_a_name_server_that_is_cut_off_silently_is_lost_and_found_again(
 
 
 @pytest.mark.slow
+def test_a_collector_that_was_killed_goes_on_with_its_own_journal(collecting: Collecting, watched: NameServer) -> None:
+    collecting.until("a", "snap", end=True)
+    collecting.kill()
+    with watched.connect() as second:
+        register(second, "other", "N", "M")
+        collecting.start()
+        came = collecting.until("a", "reg", broker="other")
+        assert collecting.stop() == 0
+    starts = collecting.records("a", "start")
+    assert [start.get("restored") for start in starts] == [None, True]
+    assert came["since"] < starts[1]["ts"]
+
+
+@pytest.mark.slow
 def test_a_name_server_that_takes_only_tls_and_signed_requests_is_watched(tmp_path: Path) -> None:
     """The secret is shown nowhere. Without it the exit status says that nothing was read."""
     ca = authority("an authority")
@@ -384,7 +398,7 @@ def test_a_wrong_name_server_is_named(text: str, wrong: str) -> None:
 def test_the_exit_status_says_what_the_journals_lack(
     boots: int, is_cut: bool, is_stopped: bool, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one = SimpleNamespace(name="a (a:1)", boots=boots, journal=SimpleNamespace(is_cut=is_cut), error="")
+    one = SimpleNamespace(name="a (a:1)", boots=boots, journal=SimpleNamespace(is_cut=is_cut), errors={})
     collector = cast(Collector, SimpleNamespace(upstreams=[one]))
     assert exit_status(collector, is_stopped=is_stopped) == status
     assert ("could not be written" in caplog.text) is is_cut

@@ -166,7 +166,7 @@ def read_one(observed: Observed, what: str, shown: Shown) -> list[Event]:
 def test_after_each_answer_the_journal_tells_what_the_tables_hold(answers: list[tuple[str, Shown, int]]) -> None:
     observed, steps, state, now_ms = Observed(), Steps(), State(), NOW_MS
     with memory_journal(observed, steps, **SMALL) as (journal, writer):
-        journal.begin(now_ms, restored=False)
+        journal.begin(now_ms, looked, restored=False)
         for what, shown, later_ms in answers:
             since_ms, now_ms = now_ms, now_ms + later_ms
             journal.record(read_one(observed, what, shown), now_ms, since_ms)
@@ -185,7 +185,7 @@ def test_a_whole_round_is_what_the_server_shows(rounds: list[Shown], begins_late
     with memory_journal(observed, steps) as (journal, writer):
         if begins_late:
             read_all(observed, rounds[0])
-        journal.begin(NOW_MS, restored=False)
+        journal.begin(NOW_MS, looked, restored=False)
         for number, shown in enumerate(rounds):
             journal.record(read_all(observed, shown), NOW_MS + number, NOW_MS)
             steps.run()
@@ -194,18 +194,21 @@ def test_a_whole_round_is_what_the_server_shows(rounds: list[Shown], begins_late
     assert observed.left_out == 0
 
 
-@given(st.lists(st.tuples(st.lists(states(), min_size=1, max_size=3), st.booleans()), min_size=1, max_size=4))
-def test_each_boot_continues_or_begins_anew_and_tells_the_same(boots: list[tuple[list[Shown], bool]]) -> None:
-    """A lost server keeps the tables; the other boots begin after a restart of the collector."""
+ENDS = st.sampled_from(("lost", "close", "kill"))
+
+
+@given(st.lists(st.tuples(st.lists(states(), min_size=1, max_size=3), ENDS), min_size=1, max_size=4))
+def test_each_boot_continues_or_begins_anew_and_tells_the_same(boots: list[tuple[list[Shown], str]]) -> None:
+    """A lost server keeps the tables, the others are restarts of the collector."""
     with tempfile.TemporaryDirectory() as folder:
         root, steps, observed, now_ms = Path(folder), Steps(), Observed(), NOW_MS
         journal, last = journal_at(root, observed, steps), Shown()
-        for rounds, restarts in boots:
+        for rounds, how in boots:
             resumes = journal.resumes(now_ms)
             last_ms = now_ms
             if not resumes:
                 read_all(observed, rounds[0])
-            journal.begin(now_ms, restored=resumes)
+            journal.begin(now_ms, lambda: NOW_MS, restored=resumes)
             for last in rounds:
                 now_ms += 1_000
                 journal.record(read_all(observed, last), now_ms, last_ms)
@@ -213,13 +216,22 @@ def test_each_boot_continues_or_begins_anew_and_tells_the_same(boots: list[tuple
                 journal.tick(now_ms)
                 last_ms = now_ms
             now_ms += 1_000
-            journal.end(now_ms, last_ms)
-            if restarts:
+            kill(journal) if how == "kill" else journal.end(now_ms, last_ms)
+            if how != "lost":
                 journal.finish()
                 observed = Observed()
                 journal = journal_at(root, observed, steps)
+                journal.restore(now_ms)
         journal.finish()
         _check_files(root, last)
+
+
+def kill(journal: ObservedJournal) -> None:
+    """What the last tick handed over is in an open file."""
+    running = journal._journal
+    assert running is not None
+    assert running.writer.wait_until_settled(60)
+    running.writer.stop(60)
 
 
 def _check_files(root: Path, last: Shown) -> None:
@@ -233,6 +245,11 @@ def _check_files(root: Path, last: Shown) -> None:
 
 
 LATER_MS = NOW_MS + 1_000
+
+
+def looked() -> int:
+    """When each topic was looked at."""
+    return NOW_MS
 
 
 def plain(records: list[Record]) -> list[Record]:
@@ -250,7 +267,7 @@ def test_a_boot_begins_with_a_snapshot_items_and_properties() -> None:
     observed.kv_items("n", {"k": "v"})
     observed.configuration("a=1\ntls.server.keyPassword=secret")
     with memory_journal(observed, steps) as (journal, writer):
-        journal.begin(NOW_MS, restored=False)
+        journal.begin(NOW_MS, looked, restored=False)
         steps.run()
         journal.tick(NOW_MS)
         records = checked(writer.take())
@@ -276,7 +293,7 @@ def recorded(journal: ObservedJournal, writer: MemoryWriter, events: list[Event]
 def test_a_change_has_the_two_moments_between_which_it_happened() -> None:
     observed, when = watched("t"), {"ts": LATER_MS * 1000, "since": NOW_MS * 1000}
     with memory_journal(observed, Steps()) as (journal, writer):
-        journal.begin(NOW_MS, restored=False)
+        journal.begin(NOW_MS, looked, restored=False)
         told = recorded(journal, writer, observed.groups({"b": group({0: B})}))
         put = recorded(journal, writer, observed.route("t", route({"b": MORE})))
     key = {"cluster": "c", "broker": "b"}
@@ -293,7 +310,7 @@ def test_topics_that_wait_for_room_have_the_first_moment_of_all(monkeypatch: pyt
     monkeypatch.setattr(Buffer, "room_at_once", 1)
     observed, steps = watched(), Steps()
     with memory_journal(observed, steps) as (journal, writer):
-        journal.begin(NOW_MS, restored=False)
+        journal.begin(NOW_MS, looked, restored=False)
         journal.record(observed.route("t", route({"b": QUEUES})), NOW_MS + 2, NOW_MS + 1)
         journal.record(observed.route("t", None), NOW_MS + 9, NOW_MS + 5)
         journal.tick(NOW_MS + 20)
@@ -309,20 +326,20 @@ def test_topics_that_wait_for_room_have_the_first_moment_of_all(monkeypatch: pyt
 def test_a_lost_server_ends_the_boot_with_the_moment_of_the_last_look() -> None:
     observed, steps = watched("t"), Steps()
     with memory_journal(observed, steps) as (journal, writer):
-        journal.begin(NOW_MS, restored=False)
+        journal.begin(NOW_MS, looked, restored=False)
         steps.run()
         journal.end(LATER_MS + 30_000, LATER_MS)
         stop = plain(checked(writer.take()))[-1]
         assert stop == {"ts": (LATER_MS + 30_000) * 1000, "since": LATER_MS * 1000, "ev": "stop"}
         assert journal.resumes(LATER_MS + 60_000)
-        journal.begin(LATER_MS + 60_000, restored=True)
+        journal.begin(LATER_MS + 60_000, looked, restored=True)
         assert of_kind(writer.take(), "start")[0]["restored"] is True
 
 
 def test_a_boot_whose_end_cannot_be_written_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a disk that stays full."""
     with memory_journal(watched(), Steps()) as (journal, writer):
-        journal.begin(NOW_MS, restored=False)
+        journal.begin(NOW_MS, looked, restored=False)
         monkeypatch.setattr(writer, "stop", lambda _within_s: False)
         journal.end(LATER_MS, LATER_MS)
         journal.finish()
@@ -336,7 +353,7 @@ def test_a_boot_whose_end_cannot_be_written_is_cut(monkeypatch: pytest.MonkeyPat
 def test_a_state_of_an_hour_ago_is_too_old(later_ms: int, resumes: bool) -> None:
     steps = Steps()
     with memory_journal(watched(), steps) as (journal, _):
-        journal.begin(NOW_MS, restored=False)
+        journal.begin(NOW_MS, looked, restored=False)
         steps.run()
         journal.end(NOW_MS, NOW_MS)
         assert journal.resumes(NOW_MS + later_ms) is resumes
@@ -348,11 +365,11 @@ def test_a_boot_is_not_continued_before_its_snapshot_was_whole_or_where_records_
     steps = Steps()
     with memory_journal(watched("t"), steps) as (journal, _):
         monkeypatch.setattr(journals, "STEP_ENTRIES", 1)
-        journal.begin(NOW_MS, restored=False)
+        journal.begin(NOW_MS, looked, restored=False)
         journal.end(NOW_MS, NOW_MS)
         assert not journal.resumes(NOW_MS)
         for is_lost in (False, True):
-            journal.begin(NOW_MS, restored=is_lost)
+            journal.begin(NOW_MS, looked, restored=is_lost)
             steps.run()
             assert journal._journal is not None
             if is_lost:
@@ -361,11 +378,61 @@ def test_a_boot_is_not_continued_before_its_snapshot_was_whole_or_where_records_
             assert journal.resumes(NOW_MS) is not is_lost
 
 
+def begun(root: Path, observed: Observed, when: Callable[[], int] | None = looked) -> ObservedJournal:
+    """A boot with its first snapshot."""
+    steps = Steps()
+    journal = journal_at(root, observed, steps)
+    journal.begin(NOW_MS, when, restored=False)
+    steps.run()
+    return journal
+
+
+def ended(journal: ObservedJournal, epoch_ms: int, since_ms: int) -> None:
+    journal.end(epoch_ms, since_ms)
+    journal.finish()
+
+
+def restored(root: Path, epoch_ms: int) -> tuple[tuple[int, int] | None, Observed]:
+    observed = Observed()
+    return journal_at(root, observed, Steps()).restore(epoch_ms), observed
+
+
+def test_a_restart_continues_from_the_last_look_and_the_oldest_one_at_a_topic(tmp_path: Path) -> None:
+    ended(begun(tmp_path, watched("t"), lambda: NOW_MS - 90_000), LATER_MS + 500, LATER_MS)
+    known, observed = restored(tmp_path, LATER_MS + 9_000)
+    assert known == (LATER_MS, NOW_MS - 90_000)
+    assert observed.tables == watched("t").tables
+
+
+def test_a_restart_does_not_continue_from_half_a_first_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended(begun(tmp_path, watched("old")), NOW_MS, NOW_MS)
+    monkeypatch.setattr(journals, "STEP_ENTRIES", 1)
+    journal = journal_at(tmp_path, watched("t"), Steps())
+    journal.begin(LATER_MS, looked, restored=False)
+    journal.tick(LATER_MS)
+    kill(journal)
+    assert restored(tmp_path, LATER_MS)[0] is None
+
+
+def test_a_restart_does_not_continue_where_a_record_is_missing(tmp_path: Path) -> None:
+    observed = watched("t")
+    journal = begun(tmp_path, observed)
+    journal.record(observed.route("t", route({"b": MORE})), LATER_MS, NOW_MS)
+    ended(journal, LATER_MS, LATER_MS)
+    assert restored(tmp_path, LATER_MS)[0] is not None
+    (path,) = tmp_path.glob("v=1/*/*/*.jsonl")
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(line for line in lines if b'"ev":"tput"' not in line))
+    assert restored(tmp_path, LATER_MS)[0] is None
+
+
 def test_the_seals_of_all_boots_are_one_chain(tmp_path: Path) -> None:
     observed, steps = watched("t"), Steps()
     journal = journal_at(tmp_path, observed, steps)
     for boot in range(3):
-        journal.begin(NOW_MS + boot * 10_000, restored=boot > 0)
+        journal.begin(NOW_MS + boot * 10_000, looked, restored=boot > 0)
         steps.run()
         journal.record(observed.route("t", route({"b": QueueData(boot, 1, 6, 0)})), NOW_MS + boot * 10_000, NOW_MS)
         journal.end(NOW_MS + boot * 10_000 + 1, NOW_MS)
@@ -377,12 +444,10 @@ def test_the_seals_of_all_boots_are_one_chain(tmp_path: Path) -> None:
 
 
 def test_a_boot_without_topics_says_so_and_is_not_continued(tmp_path: Path) -> None:
-    steps = Steps()
-    journal = journal_at(tmp_path, watched(), steps)
-    journal.begin(NOW_MS, restored=False, no_topics=True)
-    steps.run()
-    journal.end(LATER_MS, LATER_MS)
+    journal = begun(tmp_path, watched(), None)
+    ended(journal, LATER_MS, LATER_MS)
     assert not journal.resumes(LATER_MS)
     ends = [one for one in checked(records_of(tmp_path)) if one.get("end")]
-    assert [one["no_topics"] for one in ends] == [True] * len(ends)
+    assert [(one["no_topics"], one.get("looked")) for one in ends] == [(True, None)] * len(ends)
     assert ends
+    assert restored(tmp_path, LATER_MS)[0] is None

@@ -93,21 +93,25 @@ class Server:
 class Notes:
     """An `ObservedJournal` that keeps what it is told, with seconds since the beginning instead of epoch ms."""
 
-    def __init__(self) -> None:
+    def __init__(self, known_s: float | None = None, looked_s: float = 0.0) -> None:
         self.observed = Observed()
-        self.known_ms: int | None = None
+        self.known_ms = None if known_s is None else EPOCH_MS + int(known_s * 1000)
+        self.looked_ms = EPOCH_MS + int(looked_s * 1000)
         self.begun: list[tuple[float, bool]] = []
-        self.lacks_topics: list[bool] = []
+        self.looked: list[Callable[[], int] | None] = []
         self.ended: list[tuple[float, float]] = []
         self.events: list[tuple[Event, float, float]] = []  # with since and ts
 
     def resumes(self, epoch_ms: int) -> bool:
         return self.known_ms is not None and epoch_ms - self.known_ms <= 3_600_000
 
-    def begin(self, epoch_ms: int, *, restored: bool, no_topics: bool) -> None:
+    def restore(self, _epoch_ms: int) -> tuple[int, int] | None:
+        return None if self.known_ms is None else (self.known_ms, self.looked_ms)
+
+    def begin(self, epoch_ms: int, looked: Callable[[], int] | None, *, restored: bool) -> None:
         assert len(self.begun) == len(self.ended)
         self.begun.append((seconds(epoch_ms), restored))
-        self.lacks_topics.append(no_topics)
+        self.looked.append(looked)
 
     def record(self, events: list[Event], epoch_ms: int, since_ms: int) -> None:
         assert len(self.begun) > len(self.ended)
@@ -116,7 +120,7 @@ class Notes:
 
     def end(self, epoch_ms: int, since_ms: int) -> None:
         self.ended.append((seconds(epoch_ms), seconds(since_ms)))
-        self.known_ms = None if self.lacks_topics[-1] else since_ms
+        self.known_ms = None if self.looked[-1] is None else since_ms
 
 
 def seconds(epoch_ms: int) -> float:
@@ -140,8 +144,9 @@ class Other:
 class Bench:
     """One upstream of a scripted name server, on virtual time. Its clock is ``now_s``, from 0."""
 
-    def __init__(self, script: Scripted, pace: Pace = PACE, asking: RemotingClient | None = None) -> None:
-        self.server, self.notes, self.other = Server(script), Notes(), Other()
+    def __init__(self, script: Scripted, pace: Pace = PACE, *, notes: Notes | None = None,
+                 asking: RemotingClient | None = None) -> None:  # fmt: skip
+        self.server, self.notes, self.other = Server(script), notes or Notes(), Other()
         self.observed = self.notes.observed
         self.upstream = CollectedServer(
             "a", cast(NameServer, self.server), cast(ObservedJournal, self.notes), pace,
@@ -166,6 +171,7 @@ def on(bench: Callable[[], Bench], test: Callable[[Bench], Coroutine[Any, Any, N
 
     async def running() -> None:
         made = bench()
+        made.upstream.restore()
         watching = asyncio.create_task(made.upstream.run())
         try:
             await test(made)
