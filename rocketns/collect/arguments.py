@@ -43,7 +43,7 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str]) -> Settings:
         parser.error(f"argument --name-servers: {error}")
     return Settings(
         name_servers, given.journal, given.interval, given.requests_per_second, given.brokers, given.for_s,
-        given.timeout, tls_of(given, environment), read_signer(given.tools_yml, environment), given.keep_bytes,
+        given.timeout, tls_of(given, environment), read_signer(environment), given.keep_bytes,
     )  # fmt: skip
 
 
