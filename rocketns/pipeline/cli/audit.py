@@ -60,14 +60,6 @@ def _run(options: argparse.Namespace, say: Say) -> int:
     return outcome.exit_status if is_read else with_unread(outcome.exit_status)
 
 
-def _ingest(options: argparse.Namespace, say: Say) -> int:
-    spark = session(options, say, *fitting(options.journal))
-    from rocketns.pipeline.batch.run import ingest_only
-
-    print(ingest_only(spark, options.journal, options.out, say))
-    return 0
-
-
 def _report(options: argparse.Namespace, say: Say) -> int:
     spark = session(options, say, short=True)
     from rocketns.pipeline.batch.run import report_again
@@ -120,7 +112,6 @@ def _demo(options: argparse.Namespace, say: Say) -> int:
 
 HANDLERS: dict[str, Callable[[argparse.Namespace, Say], int]] = {
     "run": _run,
-    "ingest": _ingest,
     "report": _report,
     "explain": _explain,
     "stream": _stream,

@@ -15,6 +15,7 @@ from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.contract.terms import GRACE_US, GROUP_SIZES, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.jobs.impact import impact
+from rocketns.pipeline.jobs.state import Boot, Snapshot
 from rocketns.pipeline.jobs.topics import system_topics, with_kind
 from rocketns.pipeline.jobs.windows import divergences
 from rocketns.pipeline.stream import conditions
@@ -25,10 +26,8 @@ from rocketns.pipeline.stream.memory import (
     ROUTES,
     WINDOWS,
     Arriving,
-    BootState,
     Servers,
     any_of,
-    as_boot,
     boots_in,
     members_at,
     partitions,
@@ -42,19 +41,18 @@ from rocketns.pipeline.stream.outlets import Alert
 
 # waiting: events after the watermark.
 SCHEMAS: dict[str, StructType] = {"waiting": EVENTS, "members": MEMBERS, "routes": ROUTES, "windows": WINDOWS}
-# A divergence without an alert, by the key of its condition.
-NEW = frames.columns("key:string broker:string cause:string t1:long t2:long")
 Line = dict[str, Any]
 Store = Callable[[str, DataFrame], DataFrame]
 
 
 class Memory(NamedTuple):
     """The state after a batch: tables by the names of SCHEMAS, and plain values. ``watermark``: None before any record;
-    ``windows``: the number of rows in that table."""
+    ``compared``: the boots that were compared at it; ``windows``: the number of rows in that table."""
 
     tables: dict[str, DataFrame]
     watermark: int | None = None
-    boots: tuple[BootState, ...] = ()
+    boots: tuple[Boot, ...] = ()
+    compared: tuple[tuple[str, int], ...] = ()
     alerts: tuple[Alert, ...] = ()
     windows: int = 0
 
@@ -63,13 +61,15 @@ class Memory(NamedTuple):
         """From what ``plain`` gave, or None."""
         if plain is None:
             return cls(tables)
-        boots, alerts = (BootState(*row) for row in plain["boots"]), (Alert(*row) for row in plain["alerts"])
-        return cls(tables, plain["watermark"], tuple(boots), tuple(alerts), plain["windows"])
+        boots = tuple(boot._replace(snapshots=[Snapshot(*one) for one in boot.snapshots])
+                      for boot in (Boot(*row) for row in plain["boots"]))  # fmt: skip
+        compared = tuple((ns, boot) for ns, boot in plain["compared"])
+        alerts = tuple(Alert(*row) for row in plain["alerts"])
+        return cls(tables, plain["watermark"], boots, compared, alerts, plain["windows"])
 
     def plain(self) -> dict[str, Any]:
         """All but the tables, for JSON."""
-        boots, alerts = ([list(row) for row in rows] for rows in (self.boots, self.alerts))
-        return {"watermark": self.watermark, "boots": boots, "alerts": alerts, "windows": self.windows}
+        return {name: value for name, value in self._asdict().items() if name != "tables"}
 
 
 class StreamLimits(NamedTuple):
@@ -108,17 +108,20 @@ def step(
     """One batch. ``store`` writes a table of the memory after the batch and returns it; it is called once for each of
     SCHEMAS. A table that did not change is given to it as it was. ``materialize``: as of ``windows_between``."""
     read = new.events.unionByName(memory.tables["waiting"])
-    arrived = plain_rows(boots_in(read))
-    now = _servers(memory, arrived, limits, new.arriving)
-    if now is None or now.watermark == memory.watermark:
+    arrived = boots_in(read)
+    if not arrived and not memory.boots:
+        return _waited(memory, read, store)
+    now = servers_at_watermark(memory.boots, arrived, memory.watermark, limits.silent_after, new.arriving)
+    if now.watermark == memory.watermark:
         return _waited(memory, read, store)
     is_due = (F.col("ts") < now.watermark) | any_of([F.col("ns") == ns for ns in sorted(now.silent)])
     due = read.where(is_due)
-    moved = now.changed or any(row["moved"] for row in arrived)
+    every = now.changed(memory.compared)
+    moved = every or not due.where("topics is not null").isEmpty()
     tables = {
         "waiting": store("waiting", read.where(~is_due)),
         "members": store("members", members_at(memory.tables["members"], due, now)),
-        **_routes(memory, due, now, store, materialize, moved=moved),
+        **(_routes(memory, due, now, store, materialize, every=every) if moved else _stay(memory, now, store)),
     }
     current = [
         *map(conditions.partition, plain_rows(partitions(tables["members"], now, limits.grace))),
@@ -129,7 +132,8 @@ def step(
     ]
     changed = changes(memory.alerts, current, _reasons(memory.alerts, tables["members"], now), now.watermark)
     windows = tables["windows"].count() if moved or memory.windows else 0
-    return Step(changed.lines, Memory(tables, now.watermark, tuple(now.remembered()), tuple(changed.open), windows))
+    compared = tuple(sorted(now.compared()))
+    return Step(changed.lines, Memory(tables, now.watermark, now.boots, compared, tuple(changed.open), windows))
 
 
 def _waited(memory: Memory, read: DataFrame, store: Store) -> Step:
@@ -138,27 +142,21 @@ def _waited(memory: Memory, read: DataFrame, store: Store) -> Step:
     return Step([], memory._replace(tables=tables))
 
 
-def _routes(
-    memory: Memory, due: DataFrame, now: Servers, store: Store, materialize: frames.Checkpoint, *, moved: bool
-) -> dict[str, DataFrame]:
-    """Routes and windows. If no record changes routes, as in most batches, open windows stay open."""
+def _stay(memory: Memory, now: Servers, store: Store) -> dict[str, DataFrame]:
+    """Routes and windows if no record changes routes, as in most batches: open windows stay open."""
     routes, windows = memory.tables["routes"], memory.tables["windows"]
-    if not moved:
-        left = remembered(windows, now) if memory.windows else windows
-        return {"routes": store("routes", routes), "windows": store("windows", left)}
-    values = remembered_and_new(routes, due)
+    left = remembered(windows, now) if memory.windows else windows
+    return {"routes": store("routes", routes), "windows": store("windows", left)}
+
+
+def _routes(
+    memory: Memory, due: DataFrame, now: Servers, store: Store, materialize: frames.Checkpoint, *, every: bool
+) -> dict[str, DataFrame]:
+    values = remembered_and_new(memory.tables["routes"], due)
     return {
         "routes": store("routes", routes_at(values, now)),
-        "windows": store("windows", windows_between(values, windows, now, materialize)),
+        "windows": store("windows", windows_between(values, memory.tables["windows"], now, materialize, every=every)),
     }
-
-
-def _servers(memory: Memory, arrived: list[Line], limits: StreamLimits, arriving: Arriving) -> Servers | None:
-    """The name servers at the new watermark, or None before the first record."""
-    boots = [as_boot(row) for row in arrived]
-    if not boots and not memory.boots:
-        return None
-    return servers_at_watermark(memory.boots, boots, memory.watermark, limits.silent_after, arriving)
 
 
 def _incidents(tables: Mapping[str, DataFrame], now: Servers, limits: StreamLimits) -> list[Line]:
@@ -177,34 +175,27 @@ def _divergences(memory: Memory, tables: Mapping[str, DataFrame], now: Servers, 
     user topics no consumer takes, and more than one, by the batch's model and the routes at the watermark."""
     known = {alert.key for alert in memory.alerts if alert.kind == "divergence"}
     found = _incidents(tables, now, limits)
-    new = {key: row for row in found if row["open"] and (key := conditions.divergence_key(row)) not in known}
-    harm = {row["key"]: row for row in plain_rows(_harm(new, tables, now))} if new else {}
-    nothing = {"orphaned": 0, "twice": 0}
-    for key, row in new.items():
-        row |= {name: round(harm.get(key, nothing)[name]) for name in nothing}
+    new = [row for row in found if row["open"] and conditions.divergence_key(row) not in known]
+    harmed = plain_rows(_harm(tables, now)) if new else []
+    for row in new:
+        same = (one for one in harmed if (one["broker"], one["cause"]) == (row["broker"], row["cause"]))
+        topics = {one["topic"]: one for one in same if row["t1"] <= one["t1"] <= row["t2"]}
+        row |= {name: round(sum(one[name] for one in topics.values())) for name in ("orphaned", "twice")}
     return found
 
 
-def _harm(new: Mapping[str, Line], tables: Mapping[str, DataFrame], now: Servers) -> DataFrame:
-    """key, orphaned, twice: of each user topic the worst group size and strategy."""
-    windows = tables["windows"].where("t2 is null").drop("kind")
-    names = ("broker", "cause", "t1", "t2")
-    rows = frames.frame_of(windows.sparkSession, [(key, *(row[n] for n in names)) for key, row in new.items()], NEW)
-    same = (
-        (F.col("w.broker") == F.col("n.broker"))
-        & F.col("w.cause").eqNullSafe(F.col("n.cause"))
-        & F.col("w.t1").between(F.col("n.t1"), F.col("n.t2"))
-    )
-    users = with_kind(windows, system_topics(tables["members"])).where("kind = 'user'")
-    topics = users.alias("w").join(F.broadcast(rows).alias("n"), same).select("key", "topic").distinct()
-    view = F.sort_array(F.collect_list(F.struct("broker", "r", "w", "p"))).alias("view")
+def _harm(tables: Mapping[str, DataFrame], now: Servers) -> DataFrame:
+    """topic, broker, cause, t1, orphaned, twice of each open window of a user topic: the worst group size and
+    strategy."""
+    windows = with_kind(tables["windows"].where("t2 is null").drop("kind"), system_topics(tables["members"]))
+    users = windows.where("kind = 'user'").select("topic", "broker", "cause", "t1")
     compared = any_of([(F.col("ns") == ns) & (F.col("boot") == boot) for ns, boot in sorted(now.compared())])
     views = (
         tables["routes"]
         .where(compared)
-        .join(topics.select("topic").distinct(), "topic", "left_semi")
+        .join(users.select("topic").distinct(), "topic", "left_semi")
         .groupBy("topic", "ns")
-        .agg(view)
+        .agg(F.sort_array(F.collect_list(F.struct("broker", "r", "w", "p"))).alias("view"))
         .groupBy("topic")
         .agg(F.sort_array(F.collect_list(F.struct("ns", "view"))).alias("views"))
     )
@@ -214,8 +205,7 @@ def _harm(new: Mapping[str, Line], tables: Mapping[str, DataFrame], now: Servers
         .groupBy("topic")
         .agg(F.max("orphaned_max").alias("orphaned"), F.max("dup_max").alias("twice"))
     )
-    sums = frames.each(F.sum, "orphaned", "twice")
-    return topics.join(worst, "topic", "inner").groupBy("key").agg(*sums)
+    return users.join(worst, "topic", "inner")
 
 
 def _reasons(opened: Sequence[Alert], members: DataFrame, now: Servers) -> dict[str, str]:
