@@ -165,7 +165,7 @@ class Follower:
             return after[name]
 
         new = New(events_frame(self.spark, part))
-        told, memory = step(self.memory, new, self.limits, store, materialized_if_small)
+        told, memory = step(self.memory, new, self.limits, store)
         assert set(after) == set(SCHEMAS)
         self.memory = Memory.of(after, json.loads(json.dumps(memory.plain())))
         self.lines += told

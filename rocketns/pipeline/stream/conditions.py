@@ -100,9 +100,9 @@ def silences(servers: Servers) -> list[Condition]:
     said = _("the journal of %(ns)s ends at %(time)s: it is down, nobody watches it any more, or its files do not "
              "arrive. What happened there since is not known")  # fmt: skip
     return [
-        Condition("silent", ns, boot.last, said % {"ns": ns, "time": exact_text(boot.last)}, {"ns": ns})
-        for ns, boot in servers.last().items()
-        if ns in servers.silent
+        Condition("silent", boot.ns, boot.last, said % {"ns": boot.ns, "time": exact_text(boot.last)}, {"ns": boot.ns})
+        for boot in servers.boots
+        if boot.ns in servers.silent and not boot.again
     ]
 
 

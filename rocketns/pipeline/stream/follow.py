@@ -31,7 +31,6 @@ from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.saying import Say, _
 from rocketns.pipeline.storage.arrow import Rows, events_of, rows_of
 from rocketns.pipeline.storage.folders import Folder, folder_at
-from rocketns.pipeline.storage.results import materialized_if_small
 from rocketns.pipeline.stream.memory import Arriving
 from rocketns.pipeline.stream.outlets import AlertLog, Alertmanager, Webhook
 from rocketns.pipeline.stream.reading import JournalOffset, JournalPoll, look
@@ -143,7 +142,7 @@ class Follower:
         try:
             store = partial(self._store.keep, batch)
             new = New(events, losses_of(read), arriving)
-            lines, self.memory = step(self.memory, new, self._limits, store, materialized_if_small)
+            lines, self.memory = step(self.memory, new, self._limits, store)
             plain: dict[str, Any] = {"memory": self.memory.plain(), "places": arrived.places, "lines": lines}
             self._store.seal(batch, plain)
         finally:

@@ -32,11 +32,12 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, LongType, StructType
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract.frames import Checkpoint, Observation, as_it_is, columns, conform, frame_of
+from rocketns.pipeline.contract.frames import Observation, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import KEY_WINDOWS, NS_UPTIME, TOPIC_INTERVALS
 from rocketns.pipeline.contract.terms import CONNECTION_ENDED, FAILURES, ROTATE_US, SECOND_US
 from rocketns.pipeline.jobs.state import TOPIC, VALUE, Boot, boots, intervals, topic_changes, uptime
 from rocketns.pipeline.jobs.windows import key_windows
+from rocketns.pipeline.storage.results import materialized_if_small as few
 
 # Boots of a name server that are kept; if one batch holds more restarts, the older boots are left out.
 BOOTS_KEPT = 16
@@ -70,10 +71,6 @@ class Servers(NamedTuple):
     def current(self) -> dict[str, Boot]:
         """The last boot of each name server that began before the watermark."""
         return {boot.ns: boot for boot in self.boots if boot.boot * 1000 < self.watermark}
-
-    def last(self) -> dict[str, Boot]:
-        """The last boot of each name server."""
-        return {boot.ns: boot for boot in self.boots}
 
     def of_current(self, frame: DataFrame) -> DataFrame:
         """The rows (ns, boot, …) of the boots that run at the watermark: a name server starts with empty tables."""
@@ -278,21 +275,18 @@ def routes_at(values: DataFrame, servers: Servers) -> DataFrame:
     )  # fmt: skip
 
 
-def windows_between(
-    values: DataFrame, before: DataFrame, servers: Servers, materialize: Checkpoint = as_it_is, *, every: bool
-) -> DataFrame:
+def windows_between(values: DataFrame, before: DataFrame, servers: Servers, *, every: bool) -> DataFrame:
     """WINDOWS that were open between the last watermark and this one, and recently ended windows of ``before``.
 
     The moment before the last watermark counts, too, because what happened at it is seen only now. ``every``: look at
-    all routes, and not only at those that changed. ``materialize`` is called on frames that are used several times, and
-    mostly have few rows.
+    all routes, and not only at those that changed.
     """
     start, spark = servers.before - 1, values.sparkSession
     uptime = frame_of(spark, servers.uptime(start), NS_UPTIME)
     touched = values.where("ts is not null").select(*TOPIC).unionByName(before.where("t2 is null").select(*TOPIC))
     looked_at = values if every else values.join(touched.distinct(), [*TOPIC], "left_semi")
-    shown = materialize(intervals_since(start, looked_at, uptime))
-    found = materialize(key_windows(shown, uptime, Observation(start, servers.watermark), 1, checkpoint=materialize))
+    shown, seen = few(intervals_since(start, looked_at, uptime)), Observation(start, servers.watermark)
+    found = few(key_windows(shown, uptime, seen, 1, checkpoint=few))
     ended = F.when(F.col("t2") < servers.watermark, F.col("t2"))
     later = found.where(F.col("t1") > start).withColumn("t2", ended)
     opened, over = before.where("t2 is null"), remembered(before.where("t2 is not null"), servers)

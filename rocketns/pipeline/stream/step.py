@@ -10,7 +10,6 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract import frames
 from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.contract.terms import GRACE_US, GROUP_SIZES, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
@@ -87,13 +86,6 @@ class StreamLimits(NamedTuple):
         return F.greatest(F.lit(self.min_window), looks + self.apart)
 
 
-class Step(NamedTuple):
-    """The result of a batch: lines to write, and the memory after it."""
-
-    lines: list[Line]
-    memory: Memory
-
-
 class New(NamedTuple):
     """What arrived: EVENTS, what their journals lost (ns, lost, corrupt), and what may still arrive."""
 
@@ -102,11 +94,9 @@ class New(NamedTuple):
     arriving: Arriving = ALL_READ
 
 
-def step(
-    memory: Memory, new: New, limits: StreamLimits, store: Store, materialize: frames.Checkpoint = frames.as_it_is
-) -> Step:
-    """One batch. ``store`` writes a table of the memory after the batch and returns it; it is called once for each of
-    SCHEMAS. A table that did not change is given to it as it was. ``materialize``: as of ``windows_between``."""
+def step(memory: Memory, new: New, limits: StreamLimits, store: Store) -> tuple[list[Line], Memory]:
+    """One batch: the lines to write, and the memory after it. ``store`` writes a table of that memory and returns it;
+    it is called once for each of SCHEMAS. A table that did not change is given to it as it was."""
     read = new.events.unionByName(memory.tables["waiting"])
     arrived = boots_in(read)
     if not arrived and not memory.boots:
@@ -121,7 +111,7 @@ def step(
     tables = {
         "waiting": store("waiting", read.where(~is_due)),
         "members": store("members", members_at(memory.tables["members"], due, now)),
-        **(_routes(memory, due, now, store, materialize, every=every) if moved else _stay(memory, now, store)),
+        **(_routes(memory, due, now, store, every=every) if moved else _stay(memory, now, store)),
     }
     current = [
         *map(conditions.partition, plain_rows(partitions(tables["members"], now, limits.grace))),
@@ -133,13 +123,13 @@ def step(
     changed = changes(memory.alerts, current, _reasons(memory.alerts, tables["members"], now), now.watermark)
     windows = tables["windows"].count() if moved or memory.windows else 0
     compared = tuple(sorted(now.compared()))
-    return Step(changed.lines, Memory(tables, now.watermark, now.boots, compared, tuple(changed.open), windows))
+    return changed.lines, Memory(tables, now.watermark, now.boots, compared, tuple(changed.open), windows)
 
 
-def _waited(memory: Memory, read: DataFrame, store: Store) -> Step:
+def _waited(memory: Memory, read: DataFrame, store: Store) -> tuple[list[Line], Memory]:
     """A batch that did not move the watermark: new events wait."""
     tables = {name: store(name, read if name == "waiting" else memory.tables[name]) for name in SCHEMAS}
-    return Step([], memory._replace(tables=tables))
+    return [], memory._replace(tables=tables)
 
 
 def _stay(memory: Memory, now: Servers, store: Store) -> dict[str, DataFrame]:
@@ -149,13 +139,11 @@ def _stay(memory: Memory, now: Servers, store: Store) -> dict[str, DataFrame]:
     return {"routes": store("routes", routes), "windows": store("windows", left)}
 
 
-def _routes(
-    memory: Memory, due: DataFrame, now: Servers, store: Store, materialize: frames.Checkpoint, *, every: bool
-) -> dict[str, DataFrame]:
+def _routes(memory: Memory, due: DataFrame, now: Servers, store: Store, *, every: bool) -> dict[str, DataFrame]:
     values = remembered_and_new(memory.tables["routes"], due)
     return {
         "routes": store("routes", routes_at(values, now)),
-        "windows": store("windows", windows_between(values, memory.tables["windows"], now, materialize, every=every)),
+        "windows": store("windows", windows_between(values, memory.tables["windows"], now, every=every)),
     }
 
 
