@@ -26,11 +26,10 @@ from rocketns.pipeline.stream.conditions import (
     heard_again,
     kills,
     partition,
-    partition_of,
     silences,
 )
 from rocketns.pipeline.stream.memory import servers_at_watermark
-from rocketns.pipeline.stream.outlets import LINES_MAX, REPEAT_S, Alert, AlertLog, Alertmanager, Webhook
+from rocketns.pipeline.stream.outlets import LINES_MAX, REPEAT_S, AlertLog, Alertmanager, Line, Webhook
 
 S = 1_000_000
 SILENT_AFTER = 60 * S
@@ -108,8 +107,8 @@ def test_a_partition_is_over_when_the_broker_is_heard_again_or_by_nobody_or_afte
     named = {"ns": "n2", "cluster": "c", "broker": "b|1", "bid": 0, "addr": "10.0.0.1:1"}
     row = {**named, "since": 20 * S, "cause": "late"}
     found = partition({**row, "by": ["n1"]})
-    alert = Alert("id", "partition", found.key, found.since, 60 * S, found.text)
-    assert partition_of(alert) == named
+    (alert,) = changes([], [found], {}, 60 * S).open
+    assert {name: alert[name] for name in named} == named
     now = servers_at_watermark([], [boot("n1", 90), boot("n2", 90)], 60 * S, SILENT_AFTER)
     assert heard_again(alert, {"up": True, "heard": 80 * S}, ["n1", "n2"], now) == "heard again"
     assert heard_again(alert, {"up": True, "heard": 20 * S}, ["n1", "n2"], now) == ""
@@ -252,7 +251,7 @@ class Shown:
         self.seconds = 0.0
         self.said: list[str] = []
         self.manager = Alertmanager(url, self.said.append, lambda: self.seconds)
-        self.open: list[Alert] = []
+        self.open: list[Line] = []
 
     def batch(self, cut_s: int, *conditions: Condition) -> None:
         found = changes(self.open, conditions, {}, cut_s * S)

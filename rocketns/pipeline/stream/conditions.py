@@ -24,7 +24,7 @@ from rocketns.pipeline.report.text import number, row
 from rocketns.pipeline.report.text import short_strict as short
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.stream.memory import Servers
-from rocketns.pipeline.stream.outlets import Alert
+from rocketns.pipeline.stream.outlets import Line
 
 
 def partition(found: Row) -> Condition:
@@ -41,18 +41,13 @@ def partition_key(found: Row) -> str:
     return json.dumps([found[name] for name in ("ns", *MEMBER)])
 
 
-def partition_of(alert: Alert) -> Row:
-    """ns and MEMBER of a partition."""
-    return dict(zip(("ns", *MEMBER), json.loads(alert.key), strict=True))
-
-
-def heard_again(alert: Alert, member: Row | None, others: Iterable[str], servers: Servers) -> str:
+def heard_again(alert: Line, member: Row | None, others: Iterable[str], servers: Servers) -> str:
     """Why a partition is over; '' if it is not."""
-    ns = partition_of(alert)["ns"]
+    ns = alert["ns"]
     boot = servers.current().get(ns)
-    if boot is None or boot.stop_ts is not None or boot.boot * 1000 > alert.opened:
+    if boot is None or boot.stop_ts is not None or exact_text(boot.boot * 1000) > alert["at"]:
         return _("%(ns)s stopped or restarted") % {"ns": ns}
-    if member is not None and member["up"] and member["heard"] > alert.since:
+    if member is not None and member["up"] and exact_text(member["heard"]) > alert["since"]:
         return _("heard again")
     return "" if any(other != ns for other in others) else _("gone at the other name servers too")
 
@@ -145,51 +140,45 @@ class Condition(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """The lines of a batch, and the alerts that stay open."""
+    """The lines of a batch, and those with which the alerts opened that stay open."""
 
-    lines: list[dict[str, Any]]
-    open: list[Alert]
+    lines: list[Line]
+    open: list[Line]
 
 
 def changes(
-    opened: Iterable[Alert], conditions: Iterable[Condition], reasons: Mapping[str, str], watermark: int
+    opened: Iterable[Line], conditions: Iterable[Condition], reasons: Mapping[str, str], watermark: int
 ) -> Changes:
     """The lines of a batch. An open alert without a condition is over. ``reasons``: by key, why it is over; the reason
     '' keeps it open."""
     by_key = {(condition.kind, condition.key): condition for condition in conditions}
     lines, still = [], []
     for alert in opened:
-        condition = by_key.pop((alert.kind, alert.key), None)
-        reason = _reason(condition, reasons.get(alert.key))
-        if reason is None:
+        condition = by_key.pop((alert["kind"], alert["key"]), None)
+        reason = reasons.get(alert["key"])
+        if condition and condition.over:
+            lines.append(_closed(alert, *condition.over))
+        elif condition or reason == "":
             still.append(alert)
         else:
-            at = condition.over[0] if condition and condition.over else watermark
-            lines.append(_line(alert, "close", at, {"reason": reason}))
+            lines.append(_closed(alert, watermark, reason or _("over")))
     for condition in by_key.values():
-        alert = Alert(
-            _name(condition, watermark), condition.kind, condition.key, condition.since, watermark, condition.text
-        )
-        lines.append(_line(alert, "open", watermark, condition.details))
+        alert = _opened(condition, watermark)
+        lines.append(alert)
         if condition.over:
-            lines.append(_line(alert, "close", condition.over[0], {"reason": condition.over[1]}))
+            lines.append(_closed(alert, *condition.over))
         else:
             still.append(alert)
     return Changes(lines, still)
 
 
-def _reason(condition: Condition | None, reason: str | None) -> str | None:
-    """Why an open alert is over; None if it is not."""
-    if condition is not None:
-        return condition.over[1] if condition.over else None
-    return None if reason == "" else reason or _("over")
+def _opened(condition: Condition, watermark: int) -> Line:
+    kind, key, since, text, details, _over = condition
+    name = hashlib.sha256(f"{kind}|{key}|{watermark}".encode()).hexdigest()[:16]
+    times = {"at": exact_text(watermark), "since": exact_text(since)}
+    return {"alert": name, "event": "open", "kind": kind, "key": key, **times, "text": text, **details}
 
 
-def _name(condition: Condition, watermark: int) -> str:
-    return hashlib.sha256(f"{condition.kind}|{condition.key}|{watermark}".encode()).hexdigest()[:16]
-
-
-def _line(alert: Alert, event: str, at: int, details: Mapping[str, Any]) -> dict[str, Any]:
-    times = {"at": exact_text(at), "since": exact_text(alert.since)}
-    return {"alert": alert.alert, "event": event, "kind": alert.kind, "key": alert.key, **times, "text": alert.text,
-            **details}  # fmt: skip
+def _closed(alert: Line, at: int, reason: str) -> Line:
+    same = {name: alert[name] for name in ("alert", "event", "kind", "key", "at", "since", "text")}
+    return {**same, "event": "close", "at": exact_text(at), "reason": reason}

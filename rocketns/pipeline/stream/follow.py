@@ -32,10 +32,10 @@ from rocketns.pipeline.saying import Say, _
 from rocketns.pipeline.storage.arrow import Rows, events_of, rows_of
 from rocketns.pipeline.storage.folders import Folder, folder_at
 from rocketns.pipeline.stream.memory import Arriving
-from rocketns.pipeline.stream.outlets import AlertLog, Alertmanager, Webhook
+from rocketns.pipeline.stream.outlets import AlertLog, Alertmanager, Line, Webhook
 from rocketns.pipeline.stream.reading import JournalOffset, JournalPoll, look
 from rocketns.pipeline.stream.statestore import StateStore
-from rocketns.pipeline.stream.step import SCHEMAS, Line, Memory, New, StreamLimits, step
+from rocketns.pipeline.stream.step import SCHEMAS, Memory, New, StreamLimits, step
 
 ALERTS_FILE = "alerts.jsonl"
 Outlet = AlertLog | Webhook | Alertmanager

@@ -15,30 +15,19 @@ import os
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
-from rocketns.pipeline.contract.terms import BadInput, exact_text
+from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.saying import Say, _
 
-Line = Mapping[str, Any]
+Line = dict[str, Any]  # of alerts.jsonl: an alert opens or closes
 
 LINES_MAX = 500  # in one request
-
-
-class Alert(NamedTuple):
-    """An alert that is open. Times are epoch us."""
-
-    alert: str
-    kind: str
-    key: str
-    since: int
-    opened: int
-    text: str
 
 
 class AlertLog:
@@ -55,7 +44,7 @@ class AlertLog:
                 _("alerts cannot be written to %(path)s: %(error)s") % {"path": path, "error": error.strerror}
             ) from error
 
-    def show(self, batch: int, lines: Sequence[Line], _opened: Sequence[Alert] = ()) -> None:
+    def show(self, batch: int, lines: Sequence[Line], _opened: Sequence[Line] = ()) -> None:
         """Cut off the lines of this batch and later ones, then append. The lines are on disk when this returns. They
         are ASCII, so that no name from the network can end a line or disturb a terminal."""
         text = "".join(json.dumps({**line, "batch": batch}) + "\n" for line in lines)
@@ -90,7 +79,7 @@ class Webhook:
         self._url, self._say = checked("--webhook", url), say
         self._unsent: list[Line] = []
 
-    def show(self, batch: int, lines: Sequence[Line], _opened: Sequence[Alert]) -> None:
+    def show(self, batch: int, lines: Sequence[Line], _opened: Sequence[Line]) -> None:
         """After a batch."""
         self._unsent = [*self._unsent, *({**line, "batch": batch} for line in lines)][-LINES_MAX:]
         if self._unsent and taken("webhook", self._url, {"alerts": self._unsent}, len(self._unsent), self._say):
@@ -155,11 +144,11 @@ class Alertmanager:
         self._url, self._say, self._now = checked("--alertmanager", url).rstrip("/") + API, say, now
         self._due = now()
 
-    def show(self, _batch: int, lines: Sequence[Line], opened: Sequence[Alert]) -> None:
-        """After a batch: ``lines`` that it wrote, and the alerts that are ``opened`` now."""
+    def show(self, _batch: int, lines: Sequence[Line], opened: Sequence[Line]) -> None:
+        """After a batch: ``lines`` that it wrote, and those of the alerts that are ``opened`` now."""
         if not lines and self._now() < self._due:
             return
-        bodies = [*(_closed(line) for line in lines if line["event"] == "close"), *map(_open, opened)]
+        bodies = [_body(line) for line in (*(line for line in lines if line["event"] == "close"), *opened)]
         parts = [bodies[start : start + LINES_MAX] for start in range(0, len(bodies), LINES_MAX)]
         if all(taken("alertmanager", self._url, part, len(part), self._say) for part in parts):
             self._due = self._now() + REPEAT_S
@@ -167,16 +156,8 @@ class Alertmanager:
             self._due = self._now()
 
 
-def _open(alert: Alert) -> dict[str, Any]:
-    return _body(alert.alert, alert.kind, alert.key, alert.text) | {"startsAt": exact_text(alert.since)}
-
-
-def _closed(line: Mapping[str, Any]) -> dict[str, Any]:
-    body = _body(line["alert"], line["kind"], line["key"], line["text"])
-    return body | {"startsAt": line["since"], "endsAt": max(line["at"], line["since"])}
-
-
-def _body(alert: str, kind: str, key: str, text: str) -> dict[str, Any]:
+def _body(line: Line) -> dict[str, Any]:
     """An alert is recognised by its labels, so they are the same when it opens and when it closes."""
-    labels = {"alertname": f"rocketns_{kind}", "alert": alert, "kind": kind, "key": key}
-    return {"labels": labels, "annotations": {"summary": text}}
+    labels = {"alertname": f"rocketns_{line['kind']}", **{name: line[name] for name in ("alert", "kind", "key")}}
+    ends = {"endsAt": max(line["at"], line["since"])} if line["event"] == "close" else {}
+    return {"labels": labels, "annotations": {"summary": line["text"]}, "startsAt": line["since"], **ends}

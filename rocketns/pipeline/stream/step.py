@@ -36,11 +36,10 @@ from rocketns.pipeline.stream.memory import (
     servers_at_watermark,
     windows_between,
 )
-from rocketns.pipeline.stream.outlets import Alert
+from rocketns.pipeline.stream.outlets import Line
 
 # waiting: events after the watermark.
 SCHEMAS: dict[str, StructType] = {"waiting": EVENTS, "members": MEMBERS, "routes": ROUTES, "windows": WINDOWS}
-Line = dict[str, Any]
 Store = Callable[[str, DataFrame], DataFrame]
 
 
@@ -52,7 +51,7 @@ class Memory(NamedTuple):
     watermark: int | None = None
     boots: tuple[Boot, ...] = ()
     compared: tuple[tuple[str, int], ...] = ()
-    alerts: tuple[Alert, ...] = ()
+    alerts: tuple[Line, ...] = ()
     windows: int = 0
 
     @classmethod
@@ -63,8 +62,7 @@ class Memory(NamedTuple):
         boots = tuple(boot._replace(snapshots=[Snapshot(*one) for one in boot.snapshots])
                       for boot in (Boot(*row) for row in plain["boots"]))  # fmt: skip
         compared = tuple((ns, boot) for ns, boot in plain["compared"])
-        alerts = tuple(Alert(*row) for row in plain["alerts"])
-        return cls(tables, plain["watermark"], boots, compared, alerts, plain["windows"])
+        return cls(tables, plain["watermark"], boots, compared, tuple(plain["alerts"]), plain["windows"])
 
     def plain(self) -> dict[str, Any]:
         """All but the tables, for JSON."""
@@ -161,7 +159,7 @@ def _incidents(tables: Mapping[str, DataFrame], now: Servers, limits: StreamLimi
 def _divergences(memory: Memory, tables: Mapping[str, DataFrame], now: Servers, limits: StreamLimits) -> list[Line]:
     """Rows of DIVERGENCES; those that go on, and have no alert yet, with ``orphaned`` and ``twice``: how many queues of
     user topics no consumer takes, and more than one, by the batch's model and the routes at the watermark."""
-    known = {alert.key for alert in memory.alerts if alert.kind == "divergence"}
+    known = {alert["key"] for alert in memory.alerts if alert["kind"] == "divergence"}
     found = _incidents(tables, now, limits)
     new = [row for row in found if row["open"] and conditions.divergence_key(row) not in known]
     harmed = plain_rows(_harm(tables, now)) if new else []
@@ -196,19 +194,19 @@ def _harm(tables: Mapping[str, DataFrame], now: Servers) -> DataFrame:
     return users.join(worst, "topic", "inner")
 
 
-def _reasons(opened: Sequence[Alert], members: DataFrame, now: Servers) -> dict[str, str]:
+def _reasons(opened: Sequence[Line], members: DataFrame, now: Servers) -> dict[str, str]:
     """By key, why a partition that is no longer found is over; '' if it is not over. Silence of the name server that
     heard the broker, for example, is no reason."""
-    alerts = [alert for alert in opened if alert.kind == "partition"]
+    alerts = [alert for alert in opened if alert["kind"] == "partition"]
     if not alerts:
         return {}
-    about = {alert.key: conditions.partition_of(alert) for alert in alerts}
-    rows = plain_rows(members.where(F.col("broker").isin(sorted({of["broker"] for of in about.values()}))))
+    rows = plain_rows(members.where(F.col("broker").isin(sorted({alert["broker"] for alert in alerts}))))
     found = {conditions.partition_key(row): row for row in rows}
-    return {alert.key: conditions.heard_again(alert, found.get(alert.key), _up(rows, about[alert.key]), now)
-            for alert in alerts}  # fmt: skip
-
-
-def _up(rows: list[Line], member: Mapping[str, Any]) -> list[str]:
-    """The name servers that have not dropped the member."""
-    return [row["ns"] for row in rows if row["up"] and all(row[name] == member[name] for name in MEMBER)]
+    # The name servers that have not dropped a member.
+    up = [(row["ns"], [row[name] for name in MEMBER]) for row in rows if row["up"]]
+    return {
+        alert["key"]: conditions.heard_again(
+            alert, found.get(alert["key"]), [ns for ns, member in up if member == [alert[name] for name in MEMBER]], now
+        )
+        for alert in alerts
+    }
