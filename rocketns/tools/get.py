@@ -58,7 +58,7 @@ async def _read(options: Namespace, server: NameServer) -> Shown | None:
 
 async def _route(options: Namespace, server: NameServer) -> Shown | None:
     if options.who is not None:
-        row = await route_as(options.who, options, server)
+        row = await route_as(options, server)
         return None if row is None else _route_of_row(row)
     route = await server.route(options.topic)
     if route is None:
@@ -86,18 +86,13 @@ def _pairs(items: dict[str, str]) -> Shown:
 
 def _route_of_row(row: dict[str, Any]) -> Shown:
     """As a client gets it, of whom the management port tells."""
-    queues = [
-        (str(one.get("broker")), str(one.get("readQueues")), str(one.get("writeQueues"))) for one in row["queues"]
-    ]
-    addrs = [
-        (str(one.get("cluster") or "-"), str(one.get("broker")), str(broker_id), str(addr))
+    names = ("cluster", "broker", "readQueues", "writeQueues")
+    rows = [
+        (*(str(one.get(name) or "-") for name in names), broker_id, str(addr))
         for one in row["queues"] for broker_id, addr in (one.get("addresses") or {}).items()
     ]  # fmt: skip
-    return row, [
-        TextTable(("VIEW",), [(str(row.get("view") or "none"),)]),
-        TextTable(("BROKER", "READ QUEUES", "WRITE QUEUES"), queues),
-        TextTable(("CLUSTER", "BROKER", "ID", "ADDRESS"), addrs),
-    ]
+    head = ("CLUSTER", "BROKER", "READ QUEUES", "WRITE QUEUES", "ID", "ADDRESS")
+    return row, [f"view: {row.get('view') or 'none'}", TextTable(head, rows)]
 
 
 def route_value(route: TopicRouteData) -> dict[str, Any]:
