@@ -23,7 +23,7 @@ from rocketns.doctor.facts import (
     ServerKind,
 )
 from rocketns.doctor.finding import Health
-from rocketns.doctor.output import Palette, finding_lines
+from rocketns.doctor.output import finding_lines
 from rocketns.doctor.report import run
 from rocketns.fleet.group_view import GroupView
 from rocketns.languages import use
@@ -162,7 +162,7 @@ def example_lines(name: str) -> list[str]:
     """What the doctor prints of the example's fault."""
     report = run(EXAMPLES[name])
     one = next(one for one in report.findings if one.check == name and one.state is Health.ILL)
-    return list(finding_lines(1, one, Palette(is_on=False)))
+    return [line for _colour, line in finding_lines(1, one)]
 
 
 def written(language: str) -> str:
