@@ -43,6 +43,8 @@ def test_answers_are_understood_and_nothing_is_changed(version: str, fleet: Flee
     found = asked(server)
     assert tables(broker) == before
     assert found.setting("brokerName") == "broker-a"
+    assert found.clock is not None
+    assert found.clock.from_ms <= 0 <= found.clock.to_ms
     consumers = found.consumers[GROUP]
     assert consumers is not None
     assert (consumers.count, consumers.model) == (1, "CLUSTERING")

@@ -56,7 +56,7 @@ def test_asking_leaves_no_trace_and_a_wiped_permission_is_given_back_by_the_comm
 
     before, every = traces(), ((servers.java,), (servers.rocketns,), servers)
     for each in every:
-        for words in ((), ("--topic", TOPIC, "--from-client")):
+        for words in ((), ("--topic", TOPIC, "--from-client", "--client-version", "5.5.0")):
             said = examine(site.client, each, *words)
             said.is_well()
     assert traces() == before

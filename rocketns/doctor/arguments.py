@@ -11,6 +11,7 @@ from rocketns.doctor.facts import DoctorOptions
 from rocketns.doctor.words import N_, _
 from rocketns.errors import RocketnsError
 from rocketns.languages.parsers import Parser
+from rocketns.protocol.codes import V4_0_0_SNAPSHOT
 from rocketns.tools.arguments import DAY_S, duration
 from rocketns.tools.keys import add_connection_options
 
@@ -20,6 +21,7 @@ NAME_CHARACTERS_MAX = 255
 TIMEOUT_S = 5.0
 WATCH_S_MAX = 600
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # a byte of the command line that is no UTF-8
+_VERSION = re.compile(r"([45])\.([0-9])\.([0-9])")
 
 ABOUT = N_("""\
 Say why clients get "No route info of this topic", or do not reach their brokers: the likeliest cause first, how it is
@@ -73,6 +75,8 @@ def _add_questions(parser: Parser) -> None:
                                 "host without a port gets 10911"))  # fmt: skip
     parser.add_argument("--from-client", action="store_true",
                         help=N_("the client runs here: what cannot be reached from here is the fault"))  # fmt: skip
+    parser.add_argument("--client-version", metavar="VERSION",
+                        help=N_("version of the client, such as 5.3.0: brokers may be too old for it"))  # fmt: skip
 
 
 def options_of(given: argparse.Namespace, environment: Mapping[str, str], *, tls: bool) -> DoctorOptions:
@@ -87,6 +91,7 @@ def options_of(given: argparse.Namespace, environment: Mapping[str, str], *, tls
         from_client=given.from_client,
         given_list=texts[0] if len(texts) == 1 else "",
         is_clients_list=given.from_client or not given.name_servers,
+        client_version=None if given.client_version is None else _version(given.client_version),
         tls=tls,
         timeout_s=given.timeout or TIMEOUT_S,
         watch_s=given.watch,
@@ -119,3 +124,12 @@ def _names(option: str, texts: Sequence[str], most: int) -> tuple[str, ...]:
         raise WrongListError(_("%(option)s %(name)s: it is no UTF-8")
                              % {"option": option, "name": ascii(unsendable[0])})  # fmt: skip
     return found
+
+
+def _version(text: str) -> int:
+    """The ordinal of MQVersion for a version from 4.0.0 on."""
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        raise WrongListError(_("--client-version %(text)s: a version such as 5.3.0 expected") % {"text": text})
+    major, minor, patch = map(int, match.groups())
+    return V4_0_0_SNAPSHOT + 2 * ((major - 4) * 100 + minor * 10 + patch) + 1

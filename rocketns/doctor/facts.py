@@ -17,7 +17,7 @@ from rocketns.protocol.codes import MASTER_ID, PERM_READ, PERM_WRITE
 
 @dataclass(frozen=True, slots=True)
 class DoctorOptions:
-    """Addresses are ``host:port``.
+    """Addresses are ``host:port``. ``client_version`` is an ordinal of MQVersion; None: not given.
 
     ``from_client``: this machine is where the client runs, so what cannot be reached from here is the fault.
     ``given_list``: the name servers as they were written, where that is one text; ``is_clients_list``: a client reads
@@ -29,6 +29,7 @@ class DoctorOptions:
     groups: tuple[str, ...] = ()
     brokers: tuple[str, ...] = ()
     from_client: bool = False
+    client_version: int | None = None
     given_list: str = ""
     is_clients_list: bool = False
     tls: bool = False
@@ -78,6 +79,18 @@ class AddressFacts:
     outcome: Reaction = Reaction.NOT_TRIED
     error: str = ""
     is_here: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerClock:
+    """How far a broker's clock is ahead of this machine's, in ms: somewhere between the two; negative is behind.
+
+    A broker says when it started, and for how many whole seconds it has run, both by its own clock. So there is at
+    least a second between them, and what its answer took.
+    """
+
+    from_ms: int
+    to_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +166,7 @@ class BrokerFacts:
     version: int | None = None
     configuration: Mapping[str, str] | None = None
     name_servers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    clock: BrokerClock | None = None
     topics: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
     similar: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -78,7 +78,10 @@ CHECKS: tuple[Check, ...] = (
     Check(topics.READ_ONLY, topics.read_only, routed),
     Check(name_servers.AGREE, name_servers.agreement, lambda facts: len(facts.readable) > 1),
     Check(brokers.MOVES, brokers.moves, with_brokers),
+    Check(topics.FEW, topics.few, routed),
     Check(groups.GROUP, groups.group, lambda facts: bool(facts.options.groups and facts.brokers)),
+    Check(brokers.CLOCKS, brokers.clocks, lambda facts: any(one.clock is not None for one in facts.brokers)),
+    Check(brokers.VERSION, brokers.version, brokers.is_told),
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ Their answers have the forms of Java's: those of brokers were recorded from Rock
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -75,6 +76,7 @@ class FakeBroker(StandIn):
     groups: dict[str, dict[str, Any]] = field(default_factory=dict)
     consumers: dict[str, dict[str, Any]] = field(default_factory=dict)
     offsets: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
+    ahead_s: float = 0.0
 
     def reply(self, request: RemotingCommand) -> Reply:
         asked: dict[int, Callable[[RemotingCommand], Reply]] = {
@@ -92,7 +94,10 @@ class FakeBroker(StandIn):
         return 0, as_json({"dataVersion": {}, "topicConfigTable": self.topics})
 
     def _runtime(self, _request: RemotingCommand) -> Reply:
-        return 0, as_json({"table": {"brokerVersionDesc": "V5_5_0"}})
+        started_ms = int((time.time() + self.ahead_s) * 1000) - 93_784_000  # 1 day, 2 hours, 3 minutes, 4 seconds
+        return 0, as_json({"table": {
+            "bootTimestamp": str(started_ms), "runtime": "[ 1 days, 2 hours, 3 minutes, 4 seconds ]",
+            "brokerVersionDesc": "V5_5_0"}})  # fmt: skip
 
     def _configuration(self, _request: RemotingCommand) -> Reply:
         host, _, port = self.addr.rpartition(":")

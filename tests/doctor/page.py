@@ -13,6 +13,7 @@ from typing import Any
 
 from rocketns.doctor.facts import (
     AddressFacts,
+    BrokerClock,
     BrokerFacts,
     DoctorOptions,
     FleetFacts,
@@ -90,6 +91,7 @@ ONLY_A = {"broker-a": {0: A}}
 HALF = {topic: {"broker-a": RW} for topic in (TOPIC, CREATION_TOPIC, SELF_TEST_TOPIC)}
 READ_ONLY = QueueData(8, 8, 4, 0)
 OTHER_MASTER = "10.0.1.9:10911"
+V4_9_7 = 407
 REFUSED = f"connecting to {NS_2} failed: [Errno 111] Connect call failed ('10.0.0.2', 9876)"
 
 
@@ -148,11 +150,18 @@ EXAMPLES: dict[str, FleetFacts] = {
     ),
     "name-servers-agree": fleet(name_server(NS_1), name_server(NS_2, HALF, ONLY_A)),
     "broker-id-moves": fleet(name_server(NS_1, groups={"broker-a": {0: A}, "broker-old": {0: A}})),
+    "few-queues": fleet(
+        name_server(NS_1, {**TOPICS, TOPIC: {"broker-a": QueueData(4, 4, 6, 0)}}), topic=TOPIC
+    ),
     "group": fleet(
         groups=("orders-consumer",), topic=TOPIC,
         brokers=(broker("broker-a", A, consumers={"orders-consumer": None}, groups={"orders-consumer": {}},
                         topics={TOPIC: {}}),),
     ),
+    "clocks": fleet(brokers=(
+        broker("broker-a", A, clock=BrokerClock(-500, 500)), broker("broker-b", B, clock=BrokerClock(119_500, 120_500)),
+        broker("broker-c", "10.0.1.3:10911", clock=BrokerClock(-400, 600)))),
+    "broker-version": fleet(client_version=V5_5_0, brokers=(broker("broker-a", A, version=V4_9_7),)),
 }  # fmt: skip
 PAGES = {"en": ROOT / "docs" / "doctor.md", "zh": ROOT / "docs" / "zh" / "doctor.md"}
 _EXAMPLE = re.compile(r"^(### ([a-z-]+)\n\n[^\n]+\n\n)```text\n.*?\n```\n", re.MULTILINE | re.DOTALL)

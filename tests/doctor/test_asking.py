@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import struct
 from collections import Counter
 from typing import Any
@@ -14,7 +15,7 @@ from interop.harness.wire import frame, json_header
 from rocketns.doctor.asking import bodies
 from rocketns.doctor.asking import brokers as asking
 from rocketns.doctor.asking.brokers import BROKER_WITHIN_S, BROKERS_MAX
-from rocketns.doctor.facts import Reaction
+from rocketns.doctor.facts import BrokerClock, Reaction
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.report import Report
 from rocketns.errors import BodyDecodeError
@@ -145,7 +146,8 @@ def test_whole_run_stays_within_its_stated_numbers() -> None:
         asked, name_server = full_broker(), FakeNameServer()
         async with listening(asked, name_server):
             name_server.shows(asked)
-            report = await examine(name_server, topics=("Orders", "Missing"), groups=("readers", "strangers"))
+            report = await examine(name_server, topics=("Orders", "Missing"), groups=("readers", "strangers"),
+                                   client_version=513)  # fmt: skip
         assert name_server.received == {106: 1, 206: 1, 219: 1, 319: 1, 105: 4, DIGESTS: 1}
         assert asked.received == {28: 1, 26: 1, 351: 2, 203: 2, 208: 6, 201: 1}
         assert asked.connects == name_server.connects == 1
@@ -165,7 +167,7 @@ def test_nothing_is_asked_that_changes_something(version: int, settings: dict[st
             name_server.shows(*brokers[:2])
             before = [dict(one.groups) for one in brokers]
             await examine(name_server, topics=("Orders", "Missing"), groups=("readers", "strangers"),
-                          brokers=(brokers[2].addr,))  # fmt: skip
+                          brokers=(brokers[2].addr,), client_version=513)  # fmt: skip
         assert set(name_server.received) <= READS_OF_NAME_SERVERS
         asked = set(sum((one.received for one in brokers), Counter()))
         assert asked <= READS_OF_BROKERS | ({352} if settings else set())
@@ -214,6 +216,20 @@ def test_secrets_of_a_configuration_are_not_kept() -> None:
         assert "secretOfSomebody" not in (found.configuration or {})
 
     asyncio.run(scene())
+
+
+NO_TIME = "[ 0 days, 0 hours, 0 minutes, 0 seconds ]"
+
+
+@pytest.mark.parametrize(
+    ("runtime", "ran_s"),
+    [("[ 0 days, 0 hours, 0 minutes, 13 seconds ]", 13), ("[ 1,024 days, 1 hours, 0 minutes, 1 seconds ]", 88_477_201),
+     ("[ 1'024 days, 0 hours, 0 minutes, 0 seconds ]", 88_473_600)],
+)  # fmt: skip
+def test_clock_is_known_to_a_second_and_what_the_answer_took(runtime: str, ran_s: int) -> None:
+    body = json.dumps({"table": {"bootTimestamp": "1000000", "runtime": runtime}}).encode()
+    now_s = 1000 + ran_s
+    assert bodies.clock(body, now_s - 0.25, now_s + 0.5) == BrokerClock(-500, 1250)
 
 
 def test_table_of_topics_that_cannot_be_read_ends_nothing() -> None:
@@ -330,6 +346,7 @@ def test_hostile_broker_costs_little_and_is_told_apart(serve: Serve, outcome: Re
 
 
 DEEP = b"[" * 50_000 + b"]" * 50_000
+UPTIME = "[ 1 days, 2 hours, 3 minutes, 4 seconds ]"
 LIES: dict[str, bytes] = {
     "deep": b'{"table":' + DEEP + b"}",
     "deep objects": b'{"a":' * 40_000 + b"1" + b"}" * 40_000,
@@ -342,6 +359,8 @@ LIES: dict[str, bytes] = {
     }),
     "nothing": b"",
     "numbers as text": b'{"consumeTps":1e999,"offsetTable":{{"topic":"Orders","queueId":"x"}:{"brokerOffset":1}}}',
+    "huge time": as_json({"table": {"bootTimestamp": "9" * 4000, "runtime": UPTIME}}),
+    "huge days": as_json({"table": {"bootTimestamp": "1", "runtime": UPTIME.replace("1", "9" * 4000)}}),
     "control characters": as_json({"table": {"\x1b[2J\u202e": "\x07" * 100}, "messageModel": "\x1b]0;"}),
 }  # fmt: skip
 
@@ -356,7 +375,7 @@ def test_answers_that_lie_are_as_if_there_were_none(body: bytes) -> None:
         broker, name_server = Liar(topics={"Orders": topic("Orders")}), FakeNameServer()
         async with listening(broker, name_server):
             name_server.shows(broker)
-            return await examine(name_server, topics=("Orders", "Missing"), groups=("readers",))
+            return await examine(name_server, topics=("Orders", "Missing"), groups=("readers",), client_version=513)
 
     report = asyncio.run(scene())
     assert report.facts.broker(next(iter(report.facts.addresses))) is not None

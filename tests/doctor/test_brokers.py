@@ -1,4 +1,4 @@
-"""What is found wrong with brokers: their addresses and registrations."""
+"""What is found wrong with brokers: their addresses, registrations, clocks and versions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import pytest
 
 from rocketns.doctor.checks import address as check
 from rocketns.doctor.checks.address import Fault
+from rocketns.doctor.checks.brokers import clocks, version
 from rocketns.doctor.checks.registering import elsewhere, registration_size, unregistered_topic
 from rocketns.doctor.facts import (
     AddressFacts,
+    BrokerClock,
     BrokerFacts,
     DoctorOptions,
     FleetFacts,
@@ -158,6 +160,31 @@ def test_broker_that_no_name_server_shows_is_the_cause_where_none_has_another() 
 def test_size_of_a_registration(size: int | None, settings: dict[str, str], weight: Weight | None) -> None:
     found = registration_size(facts(broker(topics_bytes=size, configuration=own_list(NAME_SERVER, **settings))))
     assert [one.weight for one in found] == ([] if weight is None else [weight])
+
+
+def at(name: str, from_s: float, to_s: float) -> BrokerFacts:
+    return broker(name, f"{name}:10911", clock=BrokerClock(round(from_s * 1000), round(to_s * 1000)))
+
+
+@pytest.mark.parametrize(
+    ("told", "ill"),
+    [([("a", -0.5, 0.6), ("b", -0.9, 0.2)], []), ([("a", -0.5, 0.6), ("b", 5.0, 6.0)], []),
+     ([("a", -0.5, 0.6), ("b", 6.0, 7.1), ("c", -0.4, 0.7)], ["b"]),
+     ([("a", -70, -69), ("b", 0, 1), ("c", 0, 1)], ["a"]),
+     ([("a", 0.0, 30.0), ("b", 20.0, 21.0)], [])],
+)  # fmt: skip
+def test_clock_is_apart_only_beyond_the_uncertainty(told: list[tuple[Any, ...]], ill: list[str]) -> None:
+    found = list(clocks(facts(*(at(*one) for one in told))))
+    assert [name for one in found for name in "abc" if f"of {name} " in one.sentence] == ill
+
+
+@pytest.mark.parametrize(
+    ("broker_version", "client", "lacking"),
+    [(513, 513, 0), (407, 513, 3), (407, 407, 0), (312, 407, 1), (513, None, 0)],
+)
+def test_older_broker_lacks_what_the_client_can(broker_version: int, client: int | None, lacking: int) -> None:
+    found = list(version(facts(broker(version=broker_version), client_version=client)))
+    assert sum(len(one.evidence) - 1 for one in found) == lacking
 
 
 def test_topic_that_its_route_shows_is_well() -> None:

@@ -237,10 +237,12 @@ UNCHECKED: dict[str, Callable[[], FleetFacts]] = {
     "name-servers-agree": lambda: fleet(name_server(NS_1)),
     "topic-on-some-name-servers": lambda: fleet(name_server(NS_1), topic=TOPIC),
     "topic-read-only": lambda: fleet(topic="Payments"),
+    "few-queues": lambda: fleet(topic="Payments"),
     "topic-not-registered": lambda: fleet(topic=TOPIC, brokers=(broker("broker-a", A),)),
     "topic-not-on-broker": lambda: fleet(topic=TOPIC, brokers=(broker("broker-a", A),)),
     "broker-registers-elsewhere": lambda: fleet(brokers=(broker("broker-a", A),)),
     "broker-address": lambda: fleet(addresses={A: AddressFacts(A)}),
+    "broker-version": lambda: fleet(client_version=513, brokers=(broker("broker-a", A, version=None),)),
 }
 
 

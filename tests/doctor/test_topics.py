@@ -108,7 +108,7 @@ def test_what_is_asked_is_not_called_well_without_an_answer() -> None:
     one.wrong = {codes.GET_ROUTEINFO_BY_TOPIC: 1}
     report = examined(one, topics=("Orders",))
     assert (ill(report), found(report, "topic-missing").state) == (["name-server-reachable"], Health.UNKNOWN)
-    assert "topic-read-only" in report.skipped
+    assert {"topic-read-only", "few-queues"} <= set(report.skipped)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +129,12 @@ def test_automatic_creation_is_not_why_a_dead_letter_topic_is_missing() -> None:
 def test_a_retry_topic_of_that_name_is_not_what_was_meant() -> None:
     one = well(**{"%RETRY%payments": {"broker-a": {}}})
     assert ill(examined(one, topics=("payments",))) == ["topic-missing"]
+
+
+def test_brokers_without_a_master_are_not_where_a_topic_lacks() -> None:
+    one = well(Created={"broker-a": {"readQueueNums": 4, "writeQueueNums": 4}})
+    one.brokers["broker-b"] = {1: TWO}
+    assert "few-queues" not in ill(examined(one, topics=("Created",)))
 
 
 def test_a_group_whose_slave_acts_as_master_is_not_wiped() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from rocketns.config.properties import of_lines
-from rocketns.doctor.facts import Consumers, Offsets
+from rocketns.doctor.facts import BrokerClock, Consumers, Offsets
 from rocketns.errors import BodyDecodeError
 from rocketns.fleet.nearest import nearest
 from rocketns.protocol.bounds import Allowance
@@ -34,12 +34,27 @@ KEPT = frozenset({
 # Keys that are objects are no JSON: {"offsetTable":{{"queueId":0, …}:{"brokerOffset":1, …}, …}}
 _OFFSETS = re.compile(rb"(\{[^{}]{1,4096}\}):(\{[^{}]{1,4096}\})")
 _GROUP_NAMES = re.compile(rb'"groupName":"([^"\\]{1,255})"')
+# A locale may group digits: 1,024 days.
+_RUNTIME = re.compile(r"\[ (\d[\d.,'\s]{0,15}) days, (\d{1,4}) hours, (\d{1,4}) minutes, (\d{1,4}) seconds \]")
+_EPOCH_MS = re.compile(r"[0-9]{1,16}")
 
 
 def configuration(body: bytes) -> dict[str, str]:
     """What is kept of an answer to 26."""
     items = of_lines(body.decode("utf-8", "replace"))
     return {name: text[:TEXT_CHARS_MAX] for name, text in items.items() if name in KEPT}
+
+
+def clock(body: bytes, asked_s: float, came_s: float) -> BrokerClock | None:
+    """What an answer to 28 says of its broker's clock. None: nothing."""
+    numbers = _object(_loads(body), "table")
+    found = _RUNTIME.fullmatch(str(numbers.get("runtime"))[:TEXT_CHARS_MAX].strip())
+    start = str(numbers.get("bootTimestamp"))
+    if found is None or not _EPOCH_MS.fullmatch(start):
+        return None
+    days, hours, minutes, seconds = (int(re.sub(r"\D", "", part)) for part in found.groups())
+    now_ms = int(start) + (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
+    return BrokerClock(round(now_ms - came_s * 1000), round(now_ms + 1000 - asked_s * 1000))
 
 
 def configured(body: bytes) -> dict[str, Any]:
@@ -95,7 +110,9 @@ def _loads(body: bytes) -> Any:
     return fastjson.loads(body, allowance=Allowance(VALUES_MAX))
 
 
-def _object(value: Any) -> dict[str, Any]:
+def _object(value: Any, member: str | None = None) -> dict[str, Any]:
+    if member is not None:
+        value = _object(value).get(member)
     if not isinstance(value, dict):
         raise BodyDecodeError("an object expected")
     return value

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from rocketns.client.name_server import Fields
 from rocketns.client.resolving import RESOLVE_WITHIN_S
 from rocketns.doctor.asking import bodies
-from rocketns.doctor.asking.connecting import Call, Line, TooLargeError, UnreachedError, reach, resolve
+from rocketns.doctor.asking.connecting import Call, Line, Timed, TooLargeError, UnreachedError, reach, resolve
 from rocketns.doctor.asking.requests import LOOK_AGAIN_AFTER_S, BrokerRequest, broker_budget
 from rocketns.doctor.facts import (
     AddressFacts,
@@ -134,10 +134,11 @@ class Interview:
         self._tables: dict[BrokerRequest, bytes | None] = {}
         self.found: dict[str, Any] = {name: {} for name in TABLES}
 
-    async def ask_all(self, first: RemotingCommand, lacking: Container[str]) -> None:
+    async def ask_all(self, first: Timed, lacking: Container[str]) -> None:
         """What is likelier to be large, or refused, comes later. ``lacking``: topics that some name server lacks."""
-        self.found["version"] = first.version
-        self._succeeded(BrokerRequest.GET_BROKER_RUNTIME_INFO, first)
+        self.found["version"] = first.answer.version
+        if self._succeeded(BrokerRequest.GET_BROKER_RUNTIME_INFO, first.answer):
+            self.found["clock"] = _decoded(first.answer, lambda body: bodies.clock(body, first.asked_s, first.came_s))
         answer = await self._ask(BrokerRequest.GET_BROKER_CONFIG, {})
         self.found["configuration"] = settings = _decoded(answer, bodies.configuration)
         own = own_list(settings or {})[:NAME_SERVERS_MAX]
@@ -231,7 +232,7 @@ class Interview:
 
     async def _ask(self, code: BrokerRequest, fields: Fields, also: int | None = None) -> RemotingCommand | None:
         """The answer, if its code is success or ``also``."""
-        answer = await self._call.ask(code, fields, BYTES_MAX.get(code, ANSWER_BYTES_MAX))
+        answer = (await self._call.ask(code, fields, BYTES_MAX.get(code, ANSWER_BYTES_MAX))).answer
         return answer if answer.code == also or self._succeeded(code, answer) else None
 
     def _succeeded(self, code: BrokerRequest, answer: RemotingCommand) -> bool:

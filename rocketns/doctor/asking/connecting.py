@@ -8,6 +8,7 @@ import errno
 import ipaddress
 import socket
 import ssl
+import time
 from dataclasses import dataclass, replace
 
 from rocketns.addresses import Address, literal, split, with_port
@@ -129,6 +130,15 @@ class Line:
     within_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """An answer, and when it was asked for and came, in epoch seconds of this machine's clock."""
+
+    answer: RemotingCommand
+    asked_s: float
+    came_s: float
+
+
 class TooLargeError(UnreachedError):
     """An answer has more bytes than are read. ``size``: how many."""
 
@@ -173,17 +183,18 @@ class Call:
         self.addr = addr
         self._connection, self._line, self._budget = connection, line, budget
 
-    async def ask(self, code: int, fields: Fields, bytes_max: int) -> RemotingCommand:
+    async def ask(self, code: int, fields: Fields, bytes_max: int) -> Timed:
         """The answer, of whatever code. UnreachedError if none comes that is a frame of at most so many bytes."""
         self._budget.spend(self.addr, code)
         signer = self._line.signer
         opaque, frame = encode_request(code, fields if signer is None else signer.signed(fields), SerializeType.JSON)
         self._connection.opaque, self._connection.size = opaque, 0
+        asked_s = time.time()
         if not self._connection.is_open or not self._connection.send(frame):
             raise self._failure("it ended the connection")
         expected = self._connection.answers.expect(opaque, lambda answer: answer, bytes_max)
         try:
-            return await asyncio.wait_for(expected, ANSWER_TIMES * self._line.within_s)
+            answer = await asyncio.wait_for(expected, ANSWER_TIMES * self._line.within_s)
         except TimeoutError:
             self.close()
             within_s = ANSWER_TIMES * self._line.within_s
@@ -194,6 +205,7 @@ class Call:
             raise self._failure(str(error)) from error
         finally:
             self._connection.answers.forget(opaque)
+        return Timed(answer, asked_s, time.time())
 
     def _failure(self, why: str) -> UnreachedError:
         """What the first bytes say of a peer that sent no answer."""
@@ -252,7 +264,7 @@ class Reached:
 
     facts: AddressFacts
     call: Call | None = None
-    first: RemotingCommand | None = None
+    first: Timed | None = None
 
 
 async def reach(addr: str, code: int, bytes_max: int, line: Line, budget: RequestBudget) -> Reached:
@@ -279,7 +291,7 @@ async def reach(addr: str, code: int, bytes_max: int, line: Line, budget: Reques
 
 async def _opened(
     addr: str, ip: str, code: int, bytes_max: int, line: Line, budget: RequestBudget
-) -> tuple[Call, RemotingCommand]:
+) -> tuple[Call, Timed]:
     call = await open_call(addr, ip, line, budget)
     try:
         return call, await call.ask(code, {}, bytes_max)

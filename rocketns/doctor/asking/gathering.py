@@ -98,7 +98,7 @@ class Tables:
             self.found[name] = value
 
     async def _asked(self, code: RequestCode, fields: Fields) -> RemotingCommand:
-        return await self._call.ask(code, fields, FRAME_SIZE_MAX_BYTES)
+        return (await self._call.ask(code, fields, FRAME_SIZE_MAX_BYTES)).answer
 
     def _kept(self, code: RequestCode, answer: RemotingCommand, decode: Callable[[bytes], Value]) -> Value | None:
         """What an answer says; None, and its code is kept, where it is no success. UnusableError."""
@@ -136,7 +136,7 @@ async def read_name_server(addr: str, line: Line, budget: RequestBudget, options
         outcome = Reaction.UNREACHABLE if found.outcome is Reaction.NO_HOST else found.outcome
         return NameServerFacts(addr, outcome, found.error, found.ips, found.is_here)
     tables = Tables(reached.call)
-    tables.brokers(reached.first)
+    tables.brokers(reached.first.answer)
     try:
         await tables.rest(topics_to_look_up(options))
     finally:
@@ -151,7 +151,7 @@ async def read_groups(addr: str, line: Line, budget: RequestBudget) -> dict[str,
         return None
     reached.call.close()
     try:
-        return group_views(decode_cluster_info(reached.first.body or b""))
+        return group_views(decode_cluster_info(reached.first.answer.body or b""))
     except BodyDecodeError:
         return None
 

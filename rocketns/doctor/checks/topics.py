@@ -1,4 +1,4 @@
-"""What is wrong with topics that have a route: their brokers, order configuration, permissions."""
+"""What is wrong with topics that have a route: their brokers, order configuration, permissions and queues."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import _
 from rocketns.protocol.body.route import QueueData, order_conf_mistake
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE, RequestCode, ResponseCode
-from rocketns.protocol.names import SELF_TEST_TOPIC
+from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC
 
 STALE = "topic-not-on-broker"
 CAUSES = frozenset({"two-masters", "broker-address", "broker-in-two-clusters"})
@@ -207,3 +207,36 @@ def perm_text(perm: int) -> str:
     """As PermName.perm2String writes it: ``RW-``, with the number."""
     letters = "".join(letter if perm & bit else "-" for bit, letter in ((PERM_READ, "R"), (PERM_WRITE, "W")))
     return f"{perm} ({letters})"
+
+
+FEW = "few-queues"
+# A producer asks for so many, and a broker gives no more: DefaultMQProducer.defaultTopicQueueNums.
+CREATED_QUEUES_MAX = 4
+
+
+def few(facts: FleetFacts) -> Iterator[Diagnosis]:
+    """A finding for each topic that looks created automatically, and that only some brokers of its cluster have."""
+    creators, groups = set(facts.queues(CREATION_TOPIC)), facts.groups
+    masters = set(facts.masters())
+    for topic in facts.options.topics:
+        queues = facts.queues(topic)
+        clusters = {groups[name].cluster or "" for name in queues if name in groups}
+        peers = {name for cluster in clusters for name in facts.clusters.get(cluster, ())} & masters
+        looks_created = all(
+            one.read_queue_nums == one.write_queue_nums <= CREATED_QUEUES_MAX for one in queues.values()
+        )
+        if queues and looks_created and creators & queues.keys() and peers - queues.keys():
+            yield _on_few(facts, topic, set(queues), peers - queues.keys(), clusters)
+
+
+def _on_few(facts: FleetFacts, topic: str, having: set[str], lacking: set[str], clusters: set[str]) -> Diagnosis:
+    sentence = _("The topic %(topic)s is on %(having)s only, and not on %(lacking)s: it was created by the first "
+                 "message to it, so all its load is there.") % {
+        "topic": topic, "having": listed(having), "lacking": listed(lacking)}  # fmt: skip
+    evidence = tuple(
+        _("%(broker)s has %(n)d queues of %(topic)s, and creates topics by itself") % {
+            "broker": name, "n": one.write_queue_nums, "topic": topic}
+        for name, one in sorted(facts.queues(topic).items())
+    )  # fmt: skip
+    commands = tuple(mqadmin(facts, "updateTopic", "-c", cluster, "-t", topic) for cluster in sorted(clusters))
+    return Diagnosis(FEW, Health.ILL, sentence, evidence, commands, Weight.NOTE)
