@@ -208,7 +208,7 @@ class NamesrvController:
         else:
             self._accept()
         self.core.lookup_switch.update(self.clock.now())
-        self.core.stalls.begin([self.reactor_transport])
+        self.core.stalls.begin(self.reactor_transport)
         self.confirming.tick()
         self.fleet.follow(self.port)
 
