@@ -48,7 +48,7 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str]) -> Settings:
     return Settings(
         name_servers, given.journal, given.interval, given.requests_per_second, namespaces, given.brokers,
         given.for_s, given.timeout, tls_of(given, environment),
-        read_signer(given.tools_yml, environment), given.keep_bytes, given.keep_days,
+        read_signer(environment), given.keep_bytes, given.keep_days,
     )  # fmt: skip
 
 

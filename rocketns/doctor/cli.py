@@ -69,7 +69,7 @@ def _run(given: Namespace) -> int:
     tls = tls_of(given, os.environ)
     _check_files(tls)
     options = options_of(given, os.environ, tls=tls.enable)
-    report = asyncio.run(_examine(given, options, tls))
+    report = asyncio.run(_examine(options, tls))
     if isinstance(report, signal.Signals):
         return BY_SIGNAL + report
     if given.json:
@@ -93,11 +93,11 @@ def _check_files(tls: TlsConfig) -> None:
         raise OSError(str(error)) from error
 
 
-async def _examine(given: Namespace, options: DoctorOptions, tls: TlsConfig) -> Report | signal.Signals:
+async def _examine(options: DoctorOptions, tls: TlsConfig) -> Report | signal.Signals:
     """The report, or the signal that ended the asking."""
     progress, stopping = ProgressLine.on_terminal(), _Stopping()
     try:
-        signer = read_signer(given.tools_yml, os.environ)
+        signer = read_signer(os.environ)
         facts = await gather(options, tls, signer, progress, stopping.watch)
     except asyncio.CancelledError:
         if stopping.by is None:

@@ -30,7 +30,7 @@ FRAMES = ".frames.jsonl"
 def main(arguments: Sequence[str]) -> int:
     """``arguments`` without the word shadow. Return the exit status."""
     options = parse(arguments)
-    writer = start_logging(options.log_level)
+    writer = start_logging("INFO")
     try:
         check_upstream(options.upstream, options.bind, options.port)
         if options.report is not None:
@@ -43,18 +43,13 @@ def main(arguments: Sequence[str]) -> int:
     finally:
         writer.stop()
     print_text(summary(standing))
-    if options.report is not None:
-        return _write(Path(options.report), standing)
-    return standing.exit_status
-
-
-def _write(path: Path, standing: Standing) -> int:
     try:
-        for written in write_report(path, standing):
-            print_text(f"written: {written}\n")
+        written = [] if options.report is None else write_report(Path(options.report), standing)
     except OSError as error:
-        complain(f"rocketns shadow: the report cannot be written to {path}: {error.strerror}")
+        complain(f"rocketns shadow: the report cannot be written to {options.report}: {error.strerror}")
         return EXIT_UNREADABLE
+    for path in written:
+        print_text(f"written: {path}\n")
     return standing.exit_status
 
 
@@ -83,7 +78,5 @@ def write_report(path: Path, standing: Standing) -> list[Path]:
     samples = sorted(standing.counts.samples, key=lambda kept: kept.at_ms)
     if not any(kept.pair for kept in samples):
         return [path]
-    write_recording(
-        frames, [(kept.pair, kept.outcome) for kept in samples if kept.pair is not None], "pairs that differ"
-    )
+    write_recording(frames, [(kept.pair, kept.outcome) for kept in samples if kept.pair is not None])
     return [path, frames]

@@ -54,7 +54,7 @@ class OwnHalf:
         self._folder, self._upstream, self._client, self._given = folder, upstream, client, given
         self._changed, self._settle_s = changed, settle_s
         self._process: asyncio.subprocess.Process | None = None
-        self._stops = self._is_renewed = False
+        self._stops = False
         self._settings: dict[str, str] = {}
         self._has_read = False
         self._kv: dict[str, dict[str, str]] = {}
@@ -89,7 +89,7 @@ class OwnHalf:
         if self._process is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._process.wait(), STOP_WITHIN_S)
-        self._kill()
+        self._end(signal.SIGKILL)
         if self._task is not None:
             await self._task
 
@@ -101,9 +101,6 @@ class OwnHalf:
             self._ended()
             if self._stops:
                 return
-            if self._is_renewed:
-                self._is_renewed = False
-                continue
             pause_s = PAUSE_S if time.monotonic() - began_s >= GOOD_RUN_S else pause_s
             log.error("rocketns' own half ended (%s): it starts again in %g s. Clients notice nothing", status, pause_s)
             await asyncio.sleep(pause_s)
@@ -123,7 +120,7 @@ class OwnHalf:
         except OSError as error:
             return f"it could not be started: {error}"
         if self._stops:  # meanwhile: nobody else ends it
-            self._kill()
+            self._end(signal.SIGKILL)
         assert process.stdout is not None
         async for line in process.stdout:
             self._line(line.decode("utf-8", "replace").rstrip("\n"))
@@ -134,9 +131,6 @@ class OwnHalf:
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(by)
-
-    def _kill(self) -> None:
-        self._end(signal.SIGKILL)
 
     async def _read_upstream(self) -> None:
         """What cannot be read is as it was at the last start."""
@@ -181,16 +175,13 @@ class OwnHalf:
                 await server.lookup_code(None)
             except UnusableError as error:
                 log.error("rocketns' own half does not answer: %s", error)
-                self._kill()
+                self._end(signal.SIGKILL)
                 return
             with contextlib.suppress(UnusableError):
                 if not self._has_read:
                     await self._upstream.configuration()
                     log.info("the upstream's configuration can be read now: rocketns' own half starts again with it")
-                    self._is_renewed = True
-                    self._end()
-                    await asyncio.sleep(STOP_WITHIN_S)  # cancelled when it ends
-                    self._kill()
+                    self._end(signal.SIGKILL)
                     return
 
 

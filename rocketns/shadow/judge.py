@@ -39,7 +39,6 @@ START_AGAIN_S = 1.0
 ANSWER_WITHIN_S = 3.0
 # Between two questions, for the upstream's sake: a wide route takes 2 ms of a Java server.
 PAUSE_S = 0.02
-STOP_WITHIN_S = 2.0
 NO_HALF = "rocketns does not answer yet"
 
 Found = TypeVar("Found")
@@ -85,17 +84,10 @@ class Judging:
         judge = self.judge
         judge.counts.skipped += len(self._waiting) + len(judge.questions) + len(judge.registrations)
         self._asker.close()
-        if self._pool is not None:
-            await self._end_pool(self._pool)
-
-    async def _end_pool(self, pool: ProcessPoolExecutor) -> None:
-        """A process that hangs is killed: the end of this one would wait for it."""
-        ending = asyncio.create_task(asyncio.to_thread(pool.shutdown, cancel_futures=True))
-        done, _ = await asyncio.wait({ending}, timeout=STOP_WITHIN_S)
-        if not done:
+        if self._pool is not None:  # a process that hangs would not end by itself
             for process in multiprocessing.active_children():
                 process.kill()
-            await ending
+            self._pool.shutdown()
 
     async def _judge_pairs(self) -> None:
         while True:

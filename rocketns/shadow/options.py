@@ -9,7 +9,7 @@ from pathlib import Path
 from rocketns.config.system import parse_definition
 from rocketns.languages import parsers
 from rocketns.languages.parsers import Parser
-from rocketns.tools.arguments import DAY_S, addr, address, duration, number
+from rocketns.tools.arguments import addr, address, duration, number
 from rocketns.tools.keys import add_system_option
 
 DEFAULT_PORT, PORT_MAX = 9876, 65_535
@@ -45,14 +45,13 @@ nobody. Signatures are not in the file, so a name server that checks them refuse
 EPILOG_REPLAY = """\
 Examples:
   rocketns replay shadow.html.frames.jsonl --to 127.0.0.1:9876
-  rocketns replay clients.frames --to 127.0.0.1:19876 --all --json
+  rocketns replay clients.frames --to 127.0.0.1:19876 --all
 
 Exit status:
   0  no answer differs, except as docs/differences.md lists
   1  an answer differs, or is missing
   2  the file or the name server cannot be used, nothing was compared, or a wrong option; the message says which
 """
-TIMEOUT_S = 10.0
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -77,19 +76,13 @@ def parser() -> Parser:
     about = "write a page with the result at the end, and beside it the pairs that differ, for `rocketns replay`"
     add("--report", metavar="FILE", help=about)
     add("--status", type=address, metavar="HOST:PORT", help="serve a page, counts and /metrics over HTTP there")
-    add(
-        "--for",
-        dest="for_s",
-        type=duration(0.0, RUN_S_MAX),
-        metavar="TIME",
-        help="end after so long, as 90s, 10m, 24h or 7d",
-    )
+    add("--for", dest="for_s", type=duration(0.0, RUN_S_MAX), metavar="TIME",
+        help="end after so long, as 90s, 10m, 24h or 7d")  # fmt: skip
     add("--proxy-protocol", action="store_true",
         help="tell the upstream the client's address by a PROXY header before each connection's bytes")  # fmt: skip
     add("-D", dest="system", action="append", default=[], type=parse_definition, metavar="NAME=VALUE",
         help="a property of TLS, as tls.server.keyPath; with tls.test.mode.enable=false and keys the shadow ends TLS "
         "itself, and with tls.enable=true it speaks TLS to the upstream for those clients")  # fmt: skip
-    add("--log-level", default="INFO", choices=("DEBUG", "INFO", "WARNING", "ERROR"), help="by default INFO")
     parsers.add_language_option(made)
     return made
 
@@ -107,9 +100,6 @@ def replay_parser() -> argparse.ArgumentParser:
     add("file", metavar="FILE", type=Path, help="the recorded pairs")
     add("--to", required=True, type=addr, metavar="HOST:PORT", help="the name server")
     add("--all", action="store_true", help="send everything, also what changes the name server")
-    add("--timeout", type=duration(0, DAY_S), default=TIMEOUT_S, metavar="TIME",
-        help="time for each answer; by default %(default)gs")  # fmt: skip
-    add("--json", action="store_true", help="print JSON, for programs")
     parsers.add_language_option(made)
     add_system_option(made)
     return made

@@ -90,7 +90,7 @@ def content(standing: Standing, *, with_frames: bool = False) -> Markup:
 
 
 def _section(one: StandingTable) -> Markup:
-    return tag("section", tag("h2", one.title), tag("p", one.meaning, class_="quiet"), _table(one.table))
+    return tag("section", tag("h2", one.table.head[0]), tag("p", one.meaning, class_="quiet"), _table(one.table))
 
 
 def _table(table: TextTable) -> Markup:

@@ -14,7 +14,7 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 from rocketns.addresses import split, with_port
 from rocketns.client.tls import client_context
@@ -29,15 +29,14 @@ from rocketns.shadow.pairs import UNWANTED, Counts, Outcome, Pair
 from rocketns.shadow.recording import clean, decoded, read_recording
 from rocketns.shadow.tree import UnreadableError
 from rocketns.tools.keys import tls_of
-from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, TextTable, complain, print_answer
+from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, Report, TextTable, complain, print_report
 
 INTERRUPTED = 130
-# Frames that are no answer to the request, such as notifications, until its answer.
-UNASKED_MAX = 1_000
+ANSWER_WITHIN_S = 10.0
 # A read that differs is asked again after SETTLE_S, so many of them: the state may still change.
 ASKED_AGAIN_MAX, SETTLE_S = 200, 1.0
-# Differing pairs that are kept for --json, and printed for people; all are counted.
-SHOWN_MAX, LINES_MAX = 100, 20
+# Differing pairs that are shown; all are counted.
+SHOWN_MAX = 20
 # A replay is no relay: nothing of it is late, or compared with a reference.
 COLUMNS = (Outcome.EQUAL, Outcome.ORDER, Outcome.LISTED, Outcome.SETTLED, Outcome.DIFFERENT, Outcome.MISSING)
 _LENGTH_BYTES = 4
@@ -80,7 +79,7 @@ class ReplayConnection:
         self._socket.close()
 
     def _answer(self, opaque: int | None) -> bytes:
-        for _ in range(UNASKED_MAX):
+        while True:  # also notifications may come before it
             length = self._read(_LENGTH_BYTES)
             size = int.from_bytes(length, "big", signed=True)
             if not 0 < size <= FRAME_SIZE_MAX_BYTES - _LENGTH_BYTES:
@@ -89,7 +88,6 @@ class ReplayConnection:
             command = decode(frame)
             if command.is_response and opaque in (None, command.opaque):
                 return frame
-        raise NoAnswerError(f"{UNASKED_MAX} frames, and the answer is not among them")
 
     def _read(self, size: int) -> bytes:
         data = bytearray()
@@ -102,26 +100,33 @@ class ReplayConnection:
         return bytes(data)
 
 
+class Differing(NamedTuple):
+    """``number`` counts recorded requests from 1 on."""
+
+    number: int
+    code: int
+    peer: str
+    finding: PairVerdict
+
+
 @dataclass(slots=True)
 class Result(Counts):
     """``judged`` and ``unwanted`` are about pairs whose answers were compared. ``oneway`` requests have no answer;
-    ``unanswered`` ones had none when they were recorded. ``unsent`` may change something, or are unknown. ``differing``
-    are for programs; ``pair`` in them counts recorded requests from 1 on."""
+    ``unanswered`` ones had none when they were recorded. ``unsent`` may change something, or are unknown."""
 
     sent: int = 0
     unsent: int = 0
     oneway: int = 0
     unanswered: int = 0
-    differing: list[dict[str, Any]] = field(default_factory=list)
+    differing: list[Differing] = field(default_factory=list)  # the first of them
 
-    def compared(self, number: int, code: int, peer: str, finding: PairVerdict) -> None:
+    def compared(self, one: Differing) -> None:
         """One pair."""
-        self.add(code, finding.outcome)
+        finding = one.finding
+        self.add(one.code, finding.outcome)
         self.listed += Counter([finding.listed] if finding.listed else [])
         if finding.outcome in UNWANTED and len(self.differing) < SHOWN_MAX:
-            differences = [{"path": one.path, "recorded": one.upstream, "now": one.own} for one in finding.differences]
-            self.differing.append({"pair": number, "code": code, "peer": peer, "outcome": str(finding.outcome),
-                                   "note": finding.note, "differences": differences})  # fmt: skip
+            self.differing.append(one)
 
 
 class Player:
@@ -169,7 +174,7 @@ class Player:
             self._settle()
             again = self._found(pair, command, self._ask(pair, command))
             finding = PairVerdict(Outcome.SETTLED) if again.outcome in COLUMNS[:3] else finding
-        self.result.compared(number, command.code, pair.peer, finding)
+        self.result.compared(Differing(number, command.code, pair.peer, finding))
 
     def _found(self, pair: Pair, command: RemotingCommand, answer: bytes | None) -> PairVerdict:
         with contextlib.suppress(UnreadableError):
@@ -202,7 +207,7 @@ def main(arguments: Sequence[str]) -> int:
     except (OSError, RocketnsError) as error:
         complain(f"rocketns replay: {str(error) or type(error).__name__}")
         return EXIT_UNREADABLE
-    print_answer(options, as_json(result, options.to), report(result, options.to))
+    print_report(report(result, options.to))
     if not result.judged:
         complain("rocketns replay: nothing was compared; --all sends requests that change something, too")
         return EXIT_UNREADABLE
@@ -215,17 +220,15 @@ def _run(options: Namespace) -> Result:
     config = tls_of(options, os.environ)
     tls = client_context(config) if config.enable else None
     player = Player(
-        lambda: ReplayConnection(host, port, tls, options.timeout), with_changes=options.all,
+        lambda: ReplayConnection(host, port, tls, ANSWER_WITHIN_S), with_changes=options.all,
         settle=lambda: time.sleep(SETTLE_S),
     )  # fmt: skip
     return player.play(read_recording(options.file))
 
 
-def report(result: Result, addr: str) -> list[str | TextTable]:
+def report(result: Result, addr: str) -> Report:
     """For people."""
-    parts: list[str | TextTable] = [
-        f"{result.sent} requests were sent to {addr}, and {result.judged} answers compared."
-    ]
+    parts: Report = [f"{result.sent} requests were sent to {addr}, and {result.judged} answers compared."]
     parts += [f"{number} {text}." for number, text in (
         (result.unsent, "were not sent: they may change something"), (result.oneway, "have no answer (oneway)"),
         (result.unanswered, "had no recorded answer"),
@@ -234,19 +237,11 @@ def report(result: Result, addr: str) -> list[str | TextTable]:
         rows = [(name, *(str(numbers[one]) for one in COLUMNS)) for name, numbers in result.by_request()]
         parts.append(TextTable(("REQUEST", *(str(one).upper() for one in COLUMNS)), rows))
     parts += [f"{number} show the listed difference {name}." for name, number in sorted(result.listed.items())]
-    for one in result.differing[:LINES_MAX]:
-        request = f"pair {one['pair']}, request {one['code']} ({request_name(one['code'])}) of {one['peer']}"
-        parts.append(f"{request}: {one['outcome']}{'; ' if one['note'] else ''}{one['note']}")
-        parts += [f"    {each['path']}: recorded {each['recorded'] or '-'}, now {each['now'] or '-'}"
-                  for each in one["differences"]]  # fmt: skip
-    more = result.unwanted - min(len(result.differing), LINES_MAX)
+    for number, code, peer, finding in result.differing:
+        note = f"; {finding.note}" if finding.note else ""
+        parts.append(f"pair {number}, request {code} ({request_name(code)}) of {peer}: {finding.outcome}{note}")
+        parts += [
+            f"    {one.path}: recorded {one.upstream or '-'}, now {one.own or '-'}" for one in finding.differences
+        ]
+    more = result.unwanted - len(result.differing)
     return [*parts, f"{more} more differ."] if more else parts
-
-
-def as_json(result: Result, addr: str) -> dict[str, Any]:
-    """For programs."""
-    return {
-        "to": addr, "sent": result.sent, "compared": result.judged, "unsent": result.unsent, "oneway": result.oneway,
-        "unanswered": result.unanswered, "outcomes": {str(one): result.of(one) for one in COLUMNS},
-        "listed": dict(result.listed), "differing": result.differing,
-    }  # fmt: skip

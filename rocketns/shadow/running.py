@@ -41,8 +41,6 @@ CONNECTIONS_MAX = 100_000
 GC_YOUNG_OBJECTS = 20_000  # as the name server: requests and answers are freed without the collector
 FLUSH_EVERY_S = 1.0
 JUDGED_WITHIN_S = 10.0
-# At the end, for the other answer to requests that one server has answered.
-ANSWERED_WITHIN_S = 3.0
 
 
 class Shadow:
@@ -54,7 +52,6 @@ class Shadow:
         self.upstream = Upstream(*options.upstream)
         self._given = _read(options.config_file)
         self._tls = TlsConfig.read(options.system, {})
-        self._context: ssl.SSLContext | None = None
         self._ends_tls = not self._tls.test_mode
         self._contexts = (
             TlsContexts(lambda: TlsConfig.read(options.system, {}), for_ports=True) if self._ends_tls else None
@@ -92,7 +89,6 @@ class Shadow:
         server.close()
         if self._status is not None:
             self._status.stop()
-        await self.relay.wait_for_answers(ANSWERED_WITHIN_S)
         self.relay.stop()
         self._client_of_servers.close()
         await self.judging.finish(JUDGED_WITHIN_S)  # it may still ask the half
@@ -109,13 +105,12 @@ class Shadow:
                             settle_s=options.settle_s)  # fmt: skip
         self.judge = Judge(options.settle_s)
         self.judging = Judging(self.judge, Repeater(str(self.upstream), options.system), self._half_addr)
-        self._make_upstream_context()
         limits = Limits()
         limits.read_frame_max(options.system)
         self.relay = Relay(
             self.upstream, self.half, self.judging.send, frame_bytes_max=limits.frame_bytes_max,
             connections_max=connections_max(), proxy_protocol=options.proxy_protocol, ends_tls=self._ends_tls,
-            upstream_tls=lambda: self._context,
+            upstream_tls=self._upstream_tls(),
         )  # fmt: skip
 
     def standing(self) -> Standing:
@@ -128,13 +123,12 @@ class Shadow:
             self.judge.counts.skipped + self.relay.counts.skipped, self.upstream.trouble, self.relay.counts.items(),
         )  # fmt: skip
 
-    def _make_upstream_context(self) -> None:
-        """StartupError if its files are not usable."""
-        if self._ends_tls and self._tls.enable:
-            try:
-                self._context = client_context(self._tls)
-            except (OSError, ValueError, RocketnsError) as error:
-                raise StartupError(f"TLS to the upstream cannot be set up: {error}") from error
+    def _upstream_tls(self) -> ssl.SSLContext | None:
+        """For clients that speak TLS; None: plain. StartupError if its files are not usable."""
+        try:
+            return client_context(self._tls) if self._ends_tls and self._tls.enable else None
+        except (OSError, ValueError, RocketnsError) as error:
+            raise StartupError(f"TLS to the upstream cannot be set up: {error}") from error
 
     async def _until(self, stop: asyncio.Event) -> None:
         while not stop.is_set():

@@ -150,10 +150,6 @@ class StandingTable(NamedTuple):
     meaning: str
     table: TextTable
 
-    @property
-    def title(self) -> str:
-        return self.table.head[0]
-
 
 def sections(standing: Standing) -> list[StandingTable]:
     """The answers by request, and the names that were counted, as far as there are any."""

@@ -31,8 +31,6 @@ CONNECTIONS_MAX = 64
 CONNECTION_S = 5.0
 # A text is sent to all who ask within this time: it is made on the relay's loop.
 TEXT_AGE_S = 1.0
-KEPT = ("request", "outcome", "times", "at_ms", "peer", "client", "note")
-LOOPBACK = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
 OK = (
     b"HTTP/1.1 200 OK\r\nServer: rocketns\r\nConnection: close\r\n"
     b"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
@@ -68,9 +66,6 @@ METRICS = (
                  lambda standing: [((), standing.skipped)]),
     ShadowMetric("rocketns_shadow_half_up", "gauge", "1 while rocketns' own half runs; 0: nothing is compared.",
                  lambda standing: [((), standing.settles_in_s is not None)]),
-    ShadowMetric("rocketns_shadow_relay", "gauge", "Numbers of the relay: connections, requests, what became of them.",
-                 lambda standing: [((name,), value) for name, value in standing.relay.items()],
-                 {"of": "the name of the number, as in `/api/counts`"}),
 )  # fmt: skip
 
 
@@ -150,7 +145,7 @@ class StatusPort:
         try:
             return bool(ipaddress.ip_address(name))
         except ValueError:
-            return name in (*LOOPBACK, socket.gethostname().lower(), self._host.lower())
+            return name in ("localhost", socket.gethostname().lower(), self._host.lower())
 
 
 def metrics_text(standing: Standing) -> bytes:
@@ -175,11 +170,6 @@ def counts_json(standing: Standing) -> bytes:
         "first_unwanted_ms": counts.first_ms, "last_unwanted_ms": counts.last_ms,
         "requests": {name: {str(one): n for one, n in numbers.items() if n} for name, numbers in counts.by_request()},
         "listed": counts.listed, "clients": counts.clients, "relay": dict(standing.relay),
-        "kept": [
-            {name: getattr(one, name) for name in KEPT} | {"differences": [each._asdict() for each in one.differences]}
-            for one in counts.samples
-        ],
-        "kept_more": counts.samples.more,
     })  # fmt: skip
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 
 from rocketns.addresses import listed, read_server
 from rocketns.languages import parsers
 from rocketns.languages.parsers import Parser
-from rocketns.tools.decode.reading import FORMS
 from rocketns.tools.keys import add_connection_options
 
 DEFAULT_ADDR = "127.0.0.1:9876"
@@ -20,7 +18,6 @@ TIMEOUT_SECONDS = 10.0
 INTERVAL_SECONDS = 2.0
 DAY_S = 86_400.0
 PER_SECOND_MAX = 1_000_000
-PREFIX_MIN, PREFIX_MAX = 8, 32
 SHELLS = ("bash", "zsh")
 DIGITS_MAX = 15  # of a number
 _PART = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
@@ -115,16 +112,16 @@ def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_top(commands)
     health = _command(commands, "health", "say whether a name server answers route lookups", HEALTH)
     _add_addr(health)
+    _add_json(health)
     _add_common(health)
     _add_access(commands)
     about = "print frames of a capture, or of what was pasted, as a person reads them"
     decode = _command(commands, "decode", about, DECODE)
     decode.add_argument("file", nargs="?", default="-", metavar="FILE", help="by default, and for -, standard input")
-    decode.add_argument("--form", choices=FORMS, metavar="FORM",
-                        help=f"{', '.join(FORMS)}; by default told by the bytes")  # fmt: skip
     decode.add_argument("--hide-names", action="store_true",
                         help="put other names in place of topics, groups, brokers, hosts and texts")  # fmt: skip
     _add_json(decode)
+    parsers.add_language_option(decode)
     _add_views(commands)
     completion = _command(commands, "completion", "print what completes these commands in a shell", COMPLETION)
     completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=" or ".join(SHELLS))
@@ -140,7 +137,6 @@ def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
         ("route", "the brokers and queues of a topic"),
         ("kv", "the KV items of a namespace"),
         ("config", "all properties"),
-        ("connections", "the connections of a rocketns with a management port"),
     )}  # fmt: skip
     made["route"].add_argument("topic", metavar="TOPIC")
     made["route"].add_argument("--as", dest="who", metavar="CLIENT",
@@ -148,10 +144,9 @@ def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
                                "rocketns with a management port tells it")  # fmt: skip
     made["kv"].add_argument("namespace", metavar="NAMESPACE", nargs="?", default="ORDER_TOPIC_CONFIG",
                             help="by default ORDER_TOPIC_CONFIG; no request lists namespaces")  # fmt: skip
-    for name in ("route", "connections"):
-        _add_token_file(made[name])
     for thing in made.values():
         _add_addr(thing)
+        _add_json(thing)
         _add_common(thing)
 
 
@@ -163,6 +158,7 @@ def _add_diff(commands: argparse._SubParsersAction[Parser]) -> None:
                       help="time that a difference must last; 0 counts each; by default %(default)gs")  # fmt: skip
     diff.add_argument("--lookups-per-second", type=number(0, PER_SECOND_MAX), default=0, metavar="N",
                       help="lookups a second at each name server at most; 0, the default, is no limit")  # fmt: skip
+    _add_json(diff)
     _add_common(diff)
 
 
@@ -183,15 +179,10 @@ def _add_access(commands: argparse._SubParsersAction[Parser]) -> None:
     check = _command(things, "check", "say what a policy allows, and whether it allows a request", CHECK)
     check.add_argument("file", metavar="FILE", help="the policy, as rocketns.accessFile")
     check.add_argument("request", nargs="*", metavar="NAME=VALUE", help="a request")
-    _add_json(check)
+    parsers.add_language_option(check)
     suggest = _command(things, "suggest", "print the policy that would have allowed what was refused", SUGGEST)
     suggest.add_argument("--journal", action="append", required=True, metavar="PATH",
                          help="a folder of journals, or a file of one; may be given several times")  # fmt: skip
-    suggest.add_argument("--since", type=_instant, metavar="TIME",
-                         help="leave out what was before: 2026-11-20, or 2026-11-20T08:00:00Z; UTC")  # fmt: skip
-    suggest.add_argument("--networks", type=number(PREFIX_MIN, PREFIX_MAX), metavar="BITS",
-                         help="join the IPv4 addresses of each network of so many bits, such as 24. By default "
-                         "only addresses that were seen are allowed. A host of IPv6 is its 64 bits")  # fmt: skip
     parsers.add_language_option(suggest)
 
 
@@ -204,14 +195,7 @@ def _add_views(commands: argparse._SubParsersAction[Parser]) -> None:
     check.add_argument("--as", dest="who", metavar="CLIENT",
                        help="print what a client gets, by its IP address or the name of its view")  # fmt: skip
     _add_addr(check, [], "the name server whose brokers are looked at; without it the file alone is")
-    _add_token_file(check)
     _add_common(check)
-
-
-def _add_token_file(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--token-file", metavar="FILE",
-                        help="a file with a token of the management port, of the class read; by default the "
-                        "token is that of the environment, ROCKETNS_ADMIN_TOKEN")  # fmt: skip
 
 
 def _command(commands: argparse._SubParsersAction[Parser], name: str, doc: str, about: str = "") -> Parser:
@@ -231,11 +215,9 @@ def _add_addr(
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
-    parsers.add_language_option(parser)
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
     parser.add_argument("--timeout", type=duration(0, DAY_S), default=TIMEOUT_SECONDS, metavar="TIME",
                         help="time for each answer; by default %(default)gs")  # fmt: skip
     add_connection_options(parser)
@@ -269,14 +251,6 @@ def addr(text: str) -> str:
 
 def _addrs(text: str) -> list[str]:
     return [addr(item) for item in listed(text) or [text]]
-
-
-def _instant(text: str) -> datetime:
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text}: a time such as 2026-11-20T08:00:00Z expected") from None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 def seconds_of(text: str) -> float | None:

@@ -15,8 +15,8 @@ from rocketns.protocol.body.route import BrokerData
 from rocketns.tools.access.explanation import explained
 from rocketns.tools.access.notices import summary
 from rocketns.tools.access.question import question_of
-from rocketns.tools.management import rows_of
-from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, TextTable, complain, print_answer
+from rocketns.tools.management import brokers_of
+from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, TextTable, complain, print_report
 from rocketns.views import views_file
 from rocketns.views.checking import addresses, notices, overlaps, problems, view_named
 from rocketns.views.views import Views
@@ -31,12 +31,12 @@ def check_policy(options: Namespace) -> int:
         text = _text(options.file, FILE_BYTES_MAX)
         policy = read_policy(options.file, text, lambda name: _text(str(folder / name), FILE_BYTES_MAX))
         if not options.request:
-            print_answer(options, *summary(policy))
+            print_report(summary(policy))
             return EXIT_FOUND
         found = explained(policy, question_of(options.request))
     except PolicyError as error:
         return _unusable("policy", error)
-    print_answer(options, found.value(), found.report())
+    print_report(found.report())
     return EXIT_FOUND if found.is_allowed else EXIT_DIFFERENT
 
 
@@ -48,30 +48,25 @@ async def check_views(options: Namespace, server: NameServer | None) -> int:
         return _unusable("views", error)
     groups = {} if server is None else await server.groups()
     if options.who is not None:
-        return _print_addresses(options, views, groups)
+        return _print_addresses(options.who, views, groups)
     wrong = list(problems(views, groups, {} if server is None else await _through(options, server)))
     said = [*overlaps(list(views)), *notices(views, groups)]
-    value = {"problems": wrong, "notices": said, "views": [
-        {"view": view.name, "networks": [*map(str, view.networks)], "listen": view.listen,
-         "rules": list(view.mapping.rules())} for view in views
-    ]}  # fmt: skip
     rows = [(view.name, view.listen or " ".join(map(str, view.networks)), str(len(view.mapping))) for view in views]
     table = TextTable(("VIEW", "WHO IS IN IT", "RULES"), rows)
-    print_answer(options, value, [table, *wrong, *said, *([WITHOUT_BROKERS] if server is None else [])])
+    print_report([table, *wrong, *said, *([WITHOUT_BROKERS] if server is None else [])])
     return EXIT_DIFFERENT if wrong else EXIT_FOUND
 
 
-def _print_addresses(options: Namespace, views: Views, groups: Mapping[str, BrokerData]) -> int:
+def _print_addresses(who: str, views: Views, groups: Mapping[str, BrokerData]) -> int:
     try:
-        view = view_named(views, options.who)
+        view = view_named(views, who)
     except LookupError as error:
         raise RocketnsError(error.args[0]) from None
     found = addresses(view, groups)
     where = "is in no view" if view is None else f"is in the view {view.name}"
     rows = [(one.broker, str(one.broker_id), one.announced, one.shown, one.rule or "-") for one in found]
-    value = {"client": options.who, "view": view and view.name, "addresses": [one._asdict() for one in found]}
     head = ("BROKER", "ID", "ANNOUNCED", "CLIENT GETS", "BY THE RULE")
-    print_answer(options, value, [f"{options.who} {where}", TextTable(head, rows)])
+    print_report([f"{who} {where}", TextTable(head, rows)])
     return EXIT_FOUND
 
 
@@ -90,7 +85,7 @@ def _unusable(what: str, error: PolicyError) -> int:
 async def _through(options: Namespace, server: NameServer) -> dict[str, str]:
     """By which view brokers registered, by their address: a rocketns with a management port knows it."""
     try:
-        rows = await rows_of("brokers?sort=broker", options, server)
+        rows = await brokers_of(options, server)
     except UnusableError:
         return {}
     return {str(row["address"]): str(row["view"]) for row in rows if row.get("view")}

@@ -9,10 +9,9 @@ from rocketns.client.name_server import NameServer
 from rocketns.config.properties import of_lines
 from rocketns.fleet.group_view import group_view
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
-from rocketns.tools.management import route_as, rows_of
+from rocketns.tools.management import route_as
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, Report, TextTable, complain, print_answer
 
-CONNECTION = ("peer", "language", "versionName", "since", "requests", "waiting")
 # The same thing for programs and for people.
 Shown = tuple[Any, Report]
 
@@ -48,17 +47,13 @@ async def _read(options: Namespace, server: NameServer) -> Shown | None:
             return _pairs(await server.kv(options.namespace))
         case "config":
             return _pairs(of_lines(await server.configuration()))
-        case "connections":
-            rows = await rows_of("connections?sort=peer", options, server)
-            shown = [tuple("-" if row.get(name) is None else str(row[name]) for name in CONNECTION) for row in rows]
-            return rows, [TextTable(("PEER", "LANGUAGE", "VERSION", "SINCE (MS)", "REQUESTS", "WAITING"), shown)]
         case _:
             return await _route(options, server)
 
 
 async def _route(options: Namespace, server: NameServer) -> Shown | None:
     if options.who is not None:
-        row = await route_as(options.who, options, server)
+        row = await route_as(options, server)
         return None if row is None else _route_of_row(row)
     route = await server.route(options.topic)
     if route is None:
@@ -86,18 +81,13 @@ def _pairs(items: dict[str, str]) -> Shown:
 
 def _route_of_row(row: dict[str, Any]) -> Shown:
     """As a client gets it, of whom the management port tells."""
-    queues = [
-        (str(one.get("broker")), str(one.get("readQueues")), str(one.get("writeQueues"))) for one in row["queues"]
-    ]
-    addrs = [
-        (str(one.get("cluster") or "-"), str(one.get("broker")), str(broker_id), str(addr))
+    names = ("cluster", "broker", "readQueues", "writeQueues")
+    rows = [
+        (*(str(one.get(name) or "-") for name in names), broker_id, str(addr))
         for one in row["queues"] for broker_id, addr in (one.get("addresses") or {}).items()
     ]  # fmt: skip
-    return row, [
-        TextTable(("VIEW",), [(str(row.get("view") or "none"),)]),
-        TextTable(("BROKER", "READ QUEUES", "WRITE QUEUES"), queues),
-        TextTable(("CLUSTER", "BROKER", "ID", "ADDRESS"), addrs),
-    ]
+    head = ("CLUSTER", "BROKER", "READ QUEUES", "WRITE QUEUES", "ID", "ADDRESS")
+    return row, [f"view: {row.get('view') or 'none'}", TextTable(head, rows)]
 
 
 def route_value(route: TopicRouteData) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def _run(options: Namespace) -> int:
 
 async def _ask(options: Namespace, one: Callable[[Namespace, NameServer], Awaitable[int]]) -> int:
     """``one`` asks each name server by itself."""
-    signer, tls = read_signer(options.tools_yml, os.environ), tls_of(options, os.environ)
+    signer, tls = read_signer(os.environ), tls_of(options, os.environ)
     client = RemotingClient(lambda: tls, options.timeout)
     given = [addr for word in options.addrs for addr in word]
     addrs = [address for addr in given for address in await every_address(addr)]

@@ -15,7 +15,6 @@ from argparse import Namespace
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -34,10 +33,9 @@ PORT_MAX = 65_535
 # Every management port has this name. Other names than addresses are refused, for the sake of browsers.
 NAMED = {"Host": "localhost"}
 TOKEN_VARIABLE = "ROCKETNS_ADMIN_TOKEN"
-TOKEN_BYTES_MAX = 1024
 TOKEN = re.compile("[!-~]+")
 WHY_REFUSED = {
-    HTTPStatus.UNAUTHORIZED: f"asks for a token that it knows: give one by --token-file or {TOKEN_VARIABLE}",
+    HTTPStatus.UNAUTHORIZED: f"asks for a token that it knows: give one by {TOKEN_VARIABLE}",
     HTTPStatus.FORBIDDEN: "needs a token of the class read",
 }
 
@@ -55,16 +53,14 @@ class _Port:
         return f"its management port {self.host}:{self.port}"
 
 
-async def rows_of(listed: str, options: Namespace, server: NameServer) -> list[dict[str, Any]]:
-    """The rows of a list of `/api/v1`, 50,000 at most, such as ``connections?sort=peer``. UnusableError if there is no
-    management port to ask.
-    """
-    return await asyncio.to_thread(_rows, await _port(options, server), listed)
+async def brokers_of(options: Namespace, server: NameServer) -> list[dict[str, Any]]:
+    """The rows of `/api/v1/brokers`, 50,000 at most. UnusableError if there is no management port to ask."""
+    return await asyncio.to_thread(_brokers, await _port(options, server))
 
 
-async def route_as(who: str, options: Namespace, server: NameServer) -> dict[str, Any] | None:
+async def route_as(options: Namespace, server: NameServer) -> dict[str, Any] | None:
     """The row of `/api/v1/route` for a client, by its address or the name of a view. None: there is no route."""
-    query = urlencode({"topic": options.topic, "as": who})
+    query = urlencode({"topic": options.topic, "as": options.who})
     status, row = await asyncio.to_thread(_get, await _port(options, server), f"route?{query}")
     if status == HTTPStatus.NOT_FOUND and await server.route(options.topic) is None:
         return None  # else it is the view that does not exist
@@ -76,26 +72,14 @@ async def route_as(who: str, options: Namespace, server: NameServer) -> dict[str
 async def _port(options: Namespace, server: NameServer) -> _Port:
     properties = of_lines(await server.configuration())
     host, port = _address(server, properties)
-    token, side = _token(options), tls_of(options, os.environ).client
+    token, side = os.environ.get(TOKEN_VARIABLE, "").strip(), tls_of(options, os.environ).client
     is_tls = properties.get("rocketns.adminTls", "").lower() == "true"
+    if token and not TOKEN.fullmatch(token):
+        raise UnusableError(f"{TOKEN_VARIABLE} must have one token and nothing else")
     if token and side.trust_cert_path and not is_tls:  # whoever answers in its place would like to have it
         raise UnusableError("its management port takes no TLS, so the token is not sent. Leave out "
                             "tls.client.trustCertPath to send it unencrypted")  # fmt: skip
     return _Port(host, port, _context(side) if is_tls else None, token)
-
-
-def _token(options: Namespace) -> str:
-    """From the file that the option names, else from the environment; empty if there is none."""
-    token = os.environ.get(TOKEN_VARIABLE, "").strip()
-    if options.token_file:
-        try:
-            with Path(options.token_file).open("rb") as file:
-                token = file.read(TOKEN_BYTES_MAX).decode("latin-1").strip()
-        except OSError as error:
-            raise UnusableError(f"the token in {options.token_file} cannot be read: {error.strerror}") from error
-    if (options.token_file or token) and not TOKEN.fullmatch(token):
-        raise UnusableError(f"{options.token_file or TOKEN_VARIABLE} must have one token and nothing else")
-    return token
 
 
 def _context(side: TlsSide) -> ssl.SSLContext:
@@ -119,13 +103,13 @@ def _address(server: NameServer, properties: dict[str, str]) -> tuple[str, int]:
     return (host if address in (*HERE, *EVERYWHERE) else address), int(port)
 
 
-def _rows(port: _Port, listed: str) -> list[dict[str, Any]]:
+def _brokers(port: _Port) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for _ in range(PAGES_MAX):
-        status, page = _get(port, f"{listed}&limit={ROWS_IN_PAGE}&offset={len(found)}")
+        status, page = _get(port, f"brokers?sort=broker&limit={ROWS_IN_PAGE}&offset={len(found)}")
         rows, total = page.get("items"), page.get("total")
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows) or not isinstance(total, int):
-            raise UnusableError(f"{port} answers {status}, or without a list of {listed.partition('?')[0]}")
+            raise UnusableError(f"{port} answers {status}, or without a list of brokers")
         found += rows
         if not rows or len(found) >= total:
             break

@@ -235,7 +235,9 @@ def test_a_collector_that_was_killed_goes_on_with_its_own_journal(collecting: Co
 
 
 @pytest.mark.slow
-def test_a_name_server_that_takes_only_tls_and_signed_requests_is_watched(tmp_path: Path) -> None:
+def test_a_name_server_that_takes_only_tls_and_signed_requests_is_watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The secret is shown nowhere. Without it the exit status says that nothing was read."""
     ca = authority("an authority")
     own = Files.write(tmp_path / "own", ca.issue("a name server"))
@@ -243,17 +245,20 @@ def test_a_name_server_that_takes_only_tls_and_signed_requests_is_watched(tmp_pa
     (tmp_path / "policy.toml").write_text(whole(POLICY))
     (tmp_path / "secrets").write_text(f"{KEY} {SECRET}\n")
     (tmp_path / "secrets").chmod(0o600)
-    (tmp_path / "tools.yml").write_text(f"accessKey: {KEY}\nsecretKey: {SECRET}\n")
     trust = as_options({"tls.enable": "true", "tls.test.mode.enable": "false", "tls.client.authServer": "true",
                         "tls.client.trustCertPath": str(tmp_path / "ca.pem")})  # fmt: skip
     with contextlib.ExitStack() as stack:
         server = RocketnsServer(tmp_path / "server", {"rocketns.accessFile": tmp_path / "policy.toml"},
                                 options=as_options(tls_properties(own, mode="enforcing")))  # fmt: skip
         stack.callback(server.kill)
-        collecting = Collecting(tmp_path / "c", f"a={addr(server)}", "--tools-yml", str(tmp_path / "tools.yml"), *trust)
+        for name, value in (("ROCKETNS_ACCESS_KEY", KEY), ("ROCKETNS_SECRET_KEY", SECRET)):
+            monkeypatch.setenv(name, value)
+        collecting = Collecting(tmp_path / "c", f"a={addr(server)}", *trust)
         stack.callback(collecting.kill)
         collecting.until("a", "start")
         assert collecting.stop() == 0
+        monkeypatch.delenv("ROCKETNS_ACCESS_KEY")
+        monkeypatch.delenv("ROCKETNS_SECRET_KEY")
         unsigned = Collecting(tmp_path / "unsigned", f"a={addr(server)}", "--for", "6s", *trust)
         assert unsigned.process.wait() == 1
         assert "it refuses request 106 with code 16" in unsigned.process.text()
@@ -360,7 +365,6 @@ def test_an_honest_name_server_is_watched_beside_a_hostile_one(serve: Serve, wri
         (["--name-servers", "a:1", "--interval", "0s"], "a time from 1 s to 5 min expected"),
         (["--name-servers", "a:1", "--requests-per-second", "1"], "a number from 2 to 2000 expected"),
         (["--name-servers", "a:1", "--keep-bytes", "1"], "1: a number from 8388608 to"),
-        (["--name-servers", "a:1", "--tools-yml", "none.yml"], "none.yml cannot be read"),
         (["--name-servers", "a:1", *(word for n in range(20) for word in ("--kv", f"K{n}"))], "at most 14 namespaces"),
         (["--name-servers", "a:1", "--journal", "/proc/self/j"], "the journal's folder /proc/self/j cannot be written"),
     ],

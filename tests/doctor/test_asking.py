@@ -116,7 +116,7 @@ def test_brokers_that_refuse_to_say_leave_the_group_unknown() -> None:
 
     (finding,) = asyncio.run(scene())
     assert "code 16" in finding.evidence[0]
-    assert "--tools-yml" in finding.commands[0]
+    assert "ROCKETNS_SECRET_KEY" in finding.commands[0]
 
 
 # Codes that read, in RocketMQ's broker and name server. Everything else may change something, or costs.

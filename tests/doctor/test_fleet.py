@@ -229,5 +229,5 @@ def test_a_command_that_asks_again_asks_the_same_question() -> None:
     report = examined(one, topics=("Orders", "a b"), groups=("readers",), from_client=True)
     (line,) = [line for line in found(report, "name-server-reachable").commands if not line.startswith("#")]
     (addr,) = report.facts.options.name_servers
-    assert line == (f"rocketns doctor {addr} --topic Orders --topic 'a b' --group readers --from-client "
-                    "--tools-yml $ROCKETMQ_HOME/conf/tools.yml")  # fmt: skip
+    assert line == (f"ROCKETNS_ACCESS_KEY=KEY ROCKETNS_SECRET_KEY=SECRET rocketns doctor {addr} --topic Orders "
+                    "--topic 'a b' --group readers --from-client")  # fmt: skip

@@ -164,7 +164,8 @@ def test_an_answer_of_the_upstream_that_comes_late_passes(scene: Scene) -> None:
     client, up, own = scene.connected()
     asked(client, up, request(7))
     own.send(answer(7))
-    eventually(lambda: scene.relay.pairing.waits_since(scene.relay.now()))
+    (session,) = scene.relay.sessions
+    eventually(lambda: any(one.own_at for one in session.requests))
     scene.advance(11)
     assert [(pair.upstream, pair.own) for pair in scene.judged] == [(None, answer(7))]
     up.send(answer(7, b"late"))

@@ -230,6 +230,7 @@ def _unknown(case: GroupCase) -> Diagnosis:
     evidence = tuple(_("%(broker)s (%(addr)s) answered request 203 with code %(code)d")
                      % {"broker": one.name, "addr": one.addr, "code": one.codes[code]}
                      for one in case.brokers if code in one.codes)  # fmt: skip
-    commands = (_("# if the brokers want signed requests: --tools-yml conf/tools.yml"),) if evidence else ()
+    sign = _("# if the brokers want signed requests: set ROCKETNS_ACCESS_KEY and ROCKETNS_SECRET_KEY")
+    commands = (sign,) if evidence else ()
     return Diagnosis(GROUP, Health.UNKNOWN, sentence, evidence, commands, Weight.PARTLY,
                    frozenset({"broker-address", "no-broker", "name-server-reachable"}))  # fmt: skip

@@ -70,8 +70,8 @@ def _useless(one: NameServerFacts, facts: FleetFacts) -> Iterator[Diagnosis]:
         one.codes.get(code) for code in (RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_BROKER_CLUSTER_INFO)
     )
     words = {"addr": one.addr, "code": lookup or brokers, "command": f"rocketns health -n {one.addr}"}
-    signed = (_("# sign the requests with the accessKey and secretKey of mqadmin's file:"),
-              again(facts, "--tools-yml $ROCKETMQ_HOME/conf/tools.yml"))  # fmt: skip
+    signed = (_("# sign the requests, with the accessKey and secretKey of mqadmin's conf/tools.yml in place of KEY and "
+                "SECRET:"), f"ROCKETNS_ACCESS_KEY=KEY ROCKETNS_SECRET_KEY=SECRET {again(facts)}")  # fmt: skip
     told = _("%(addr)s answered a route lookup (request 105) with code %(code)d") % words if lookup else ""
     if lookup in WAITING:
         weight = Weight.EXPLAINS if len(facts.name_servers) == 1 else Weight.PARTLY

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from rocketns.languages import N_
 from rocketns.protocol.codes import SerializeType
-from rocketns.shadow.comparing import even
-from rocketns.shadow.comparing.even import as_before_5_0, leave_out_machine, leave_out_release
+from rocketns.shadow.comparing.even import as_before_5_0, differing
 from rocketns.shadow.comparing.explaining import explained
 from rocketns.shadow.comparing.listed import listed
 from rocketns.shadow.frames import Parts, ReadRequest, split
@@ -104,12 +103,7 @@ def _one_missing(pair: Pair, request: ReadRequest) -> PairVerdict:
 
 def _found(pair: Pair, request: ReadRequest, upstream: bytes, own: bytes) -> PairVerdict:
     """By everything that the bytes say."""
-    sides = [even.parts_of(upstream), even.parts_of(own)]
-    even.make_even(sides, pair.at_ms, no_opaque=request.has_no_opaque)
-    leave_out_release(sides)
-    leave_out_machine(request.code, sides)
-    one, other = sides
-    parts = {part: (one[part], other[part]) for part in one if one[part] != other[part]}
+    parts = differing(upstream, own, pair.at_ms, no_opaque=request.has_no_opaque, code=request.code)
     if not parts:
         return ORDER
     found = listed(pair._replace(own=own), request)

@@ -69,14 +69,17 @@ Side = dict[str, str]
 
 
 def differing(
-    upstream: bytes, own: bytes, now_ms: int, *, no_opaque: bool = False, exact: bool = False
+    upstream: bytes, own: bytes, now_ms: int, *, no_opaque: bool = False, exact: bool = False, code: int | None = None
 ) -> dict[str, tuple[str, str]]:
     """Two whole answers: the parts ``type``, ``header`` and ``body`` that differ, each as Java and as rocketns has it.
 
-    ``exact``: nothing is sorted before. ValueError for bytes that are no frame.
+    ``exact``: nothing is sorted before. ``code``: that of the request, in a shadow. ValueError for bytes that are no
+    frame.
     """
     sides = [parts_of(answer) for answer in (upstream, own)]
     make_even(sides, now_ms, no_opaque=no_opaque, exact=exact)
+    if code is not None:
+        _leave_out_release_and_machine(code, sides)
     one, other = sides
     return {part: (one[part], other[part]) for part in one if one[part] != other[part]}
 
@@ -139,16 +142,10 @@ def _even_remarks(sides: list[Side]) -> None:
             parts["header"] = parts["header"][:start] + text + parts["header"][end:]
 
 
-def leave_out_release(sides: list[Side]) -> None:
-    """Of both headers."""
+def _leave_out_release_and_machine(code: int, sides: list[Side]) -> None:
     for parts in sides:
         parts["header"] = FAQ.sub("See URL for further details", VERSION.sub('"version":ANY', parts["header"]))
-
-
-def leave_out_machine(code: int, sides: list[Side]) -> None:
-    """Of both bodies."""
-    if code == RequestCode.GET_NAMESRV_CONFIG:
-        for parts in sides:
+        if code == RequestCode.GET_NAMESRV_CONFIG:
             parts["body"] = OWN.sub("", MACHINE.sub("", parts["body"]))
 
 

@@ -180,11 +180,6 @@ class Pairing:
             self._compare(requests, asked)
             requests.forget(asked)
 
-    def waits_since(self, moment: float) -> bool:
-        """Whether an answer that came until then still waits for the other one."""
-        oldest = next(iter(self._half.values()), None)
-        return oldest is not None and oldest[0] <= moment
-
     def take_equal(self) -> Counter[int]:
         """By request code, since the last call: pairs that were not sent to the judge because they are equal."""
         taken, self._equal = self._equal, Counter()

@@ -8,13 +8,13 @@ import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from rocketns._fast.codec.proxy_header import DETECTION_BYTES, is_header, parse
 from rocketns.addresses import with_port
 from rocketns.errors import MalformedFrame
 from rocketns.protocol.codes import RequestCode
 from rocketns.server.tls.connection import HANDSHAKE_MAGIC_CODE
+from rocketns.shadow.half import OwnHalf
 from rocketns.shadow.relay.ends import Leg, PlainClient
 from rocketns.shadow.relay.frames import Account, BufferBudget, Cutter, RelayedFrame
 from rocketns.shadow.relay.pairing import Judge, OpenRequests, Pairing, RelayCounts
@@ -27,17 +27,8 @@ TICK_S = 0.25
 # Connections whose client is gone, and that stay for rocketns' last answers; and of those that there may be, one in
 # LINGERING_PART.
 LINGERING_MAX, LINGERING_PART = 1_000, 10
-LOOK_S = 0.05
 # A connection to the half that ended is not opened again before.
 REOPEN_S = 1.0
-
-
-class Half(Protocol):
-    """What the relay asks of the own half. ``port`` is None while it does not run."""
-
-    port: int | None
-
-    def unsettle(self, why: str) -> None: ...
 
 
 @dataclass(slots=True)
@@ -55,8 +46,8 @@ class Upstream:
 class Relay:
     """`start`, then `accept` for each listening socket. Everything is on one event loop."""
 
-    def __init__(self, upstream: Upstream, half: Half, judge: Judge, *, frame_bytes_max: int, connections_max: int,
-                 proxy_protocol: bool = False, upstream_tls: Callable[[], ssl.SSLContext | None] = lambda: None,
+    def __init__(self, upstream: Upstream, half: OwnHalf, judge: Judge, *, frame_bytes_max: int, connections_max: int,
+                 proxy_protocol: bool = False, upstream_tls: ssl.SSLContext | None = None,
                  ends_tls: bool = False, budget: BufferBudget | None = None,
                  now: Callable[[], float] = time.monotonic) -> None:  # fmt: skip
         """``ends_tls``: clients may speak TLS, which ends here; ``upstream_tls`` is for those, None for plain."""
@@ -84,12 +75,6 @@ class Relay:
         self.pairing.sweep()
         for session in [one for one in self._lingering if not one.requests.count]:
             session.finish()
-
-    async def wait_for_answers(self, within_s: float) -> None:
-        """Until requests that one server has answered by now have the other answer, too."""
-        now = self.now()
-        while self.pairing.waits_since(now) and self.now() - now < within_s:
-            await asyncio.sleep(LOOK_S)
 
     def stop(self) -> None:
         """End all connections."""
@@ -133,7 +118,7 @@ class Relay:
         leg = Leg(session, session.account, self.frame_bytes_max, is_own=False)
         if self._proxy_protocol:
             leg.write(session.client.proxy_header())
-        tls = self._upstream_tls() if session.is_tls else None
+        tls = self._upstream_tls if session.is_tls else None
         self._open(leg, self.upstream.host, self.upstream.port, UPSTREAM_WITHIN_S, tls)
         return leg
 

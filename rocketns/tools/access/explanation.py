@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from rocketns.access.classes import RIGHTS, Access, AccessRequest, Mode
 from rocketns.access.decision import WHY, Decision, Evidence, RefusalReason, decide, why_not
@@ -71,17 +70,6 @@ class Explanation:
         text = WHY[reason].format(who=who) if reason is not None else ""
         return f"nothing is decided in the mode off. Enforced, it would be refused: {text}" if self.is_allowed else text
 
-    def value(self) -> dict[str, Any]:
-        """For programs."""
-        principal = self.decision.principal
-        return {
-            "code": self.asked.code, "request": _name(self.asked.code), "class": self.asked.access.value,
-            "mode": self.mode.word, "outcome": self.outcome, "reason": self.decision.reason,
-            "principal": None if principal is None else principal.name, "why": self.why(), "toAllow": self.to_allow(),
-            "principals": [{"name": name, "isSender": is_sender, "why": why} for name, is_sender, why in
-                           self.principals],
-        }  # fmt: skip
-
     def to_allow(self) -> str | None:
         """What to change in the policy, in one sentence. None where it is allowed with every mode."""
         reason, principal = self.decision.reason, self.decision.principal
@@ -107,7 +95,9 @@ class Explanation:
 
     def report(self) -> Report:
         """For people."""
-        rows = [("request", f"{self.asked.code} {_name(self.asked.code) or ''}".rstrip()),
+        code = self.asked.code
+        known_code = code in RequestCode._value2member_map_
+        rows = [("request", f"{code} {RequestCode(code).name}" if known_code else f"{code}"),
                 ("class", f"{'none' if self.asked.access is Access.OFF else self.asked.access}, "
                           f"mode {self.mode.word}"),
                 ("sender", _sender(self.evidence, self.question.certificates)),
@@ -163,7 +153,3 @@ def _sender(evidence: Evidence, certificates: list[str]) -> str:
     address = "an address that is not given" if evidence.address is None else str(evidence.address)
     shown = f", certificate {', '.join(certificates)}" if certificates else ""
     return f"{address}, {_signed(evidence)}{shown}"
-
-
-def _name(code: int) -> str | None:
-    return RequestCode(code).name if code in RequestCode._value2member_map_ else None

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses
-from itertools import islice
-from typing import Any
 
 from rocketns.access.classes import RIGHTS, Access, Mode
 from rocketns.access.policy import Policy
 from rocketns.access.principal import Globs, Network, Principal
 from rocketns.tools.output import Report, TextTable
 
-SHADOWS_MAX = 20
 # What a principal may be held to, by the names of the file.
-RESTRICTIONS = ("broker_names", "addresses", "address_is_peer", "kv_namespaces")
+RESTRICTIONS = ("broker_names", "addresses", "address_is_peer", "kv_namespaces", "owns")
 
 SHOWN_IN_A_CELL_MAX = 4
 EVIDENCE = ("networks", "keys", "certificates")
@@ -29,12 +26,7 @@ def notices(policy: Policy) -> list[str]:
     for principal in policy.principals:
         found += _of_principal(principal)
     known = [_Known(one, tuple(joined(one.networks))) for one in policy.principals]
-    found += _shared_quotas(known)
-    all_shadows = (text for one in known for other in known if one is not other and (text := _shadow(one, other)))
-    shadows = list(islice(all_shadows, SHADOWS_MAX + 1))
-    if len(shadows) > SHADOWS_MAX:
-        shadows[SHADOWS_MAX] = f"more principals are shadowed; the first {SHADOWS_MAX} are listed"
-    return found + shadows
+    return [*found, *_shared_quotas(known)]
 
 
 def _of_modes(policy: Policy) -> Iterator[str]:
@@ -62,8 +54,6 @@ def _of_principal(principal: Principal) -> Iterator[str]:
     if everywhere and principal.is_known_by_network_alone:
         rights = ", ".join(sorted(principal.may)) or "nothing"
         yield f"principal {principal.name} is everybody at any address ({', '.join(map(str, everywhere))}): {rights}"
-        if Access.ADMIN in principal.may:
-            yield f"principal {principal.name}: everybody at any address may send admin requests"
     elif everywhere:
         yield f"principal {principal.name}: {', '.join(map(str, everywhere))} is every address, and restricts nothing"
     if principal.certificates is not None and not principal.certificates.globs:
@@ -122,59 +112,32 @@ def _without_own_right(one: _Known, wide: _Known) -> list[str]:
     return sorted(others - own) if one.is_always(wide) else []
 
 
-def _shadow(one: _Known, other: _Known) -> str:
-    """What ``other`` makes needless of the rights, or restrictions, of ``one``; "" if nothing."""
-    narrow, wide = one.principal, other.principal
-    both = sorted(narrow.may & wide.may)
-    if not both or not one.is_always(other):
-        return ""
-    mine, others = (
-        {name: given for name in RESTRICTIONS if (given := _listed(getattr(each, name))) not in (None, False)}
-        for each in (narrow, wide)
-    )
-    if any(mine.get(name) != given for name, given in others.items()):
-        return ""
-    void = [name for name in mine if name not in others]
-    why = f"principal {wide.name} shadows {narrow.name}: whoever is {narrow.name} is {wide.name} too, and may"
-    return f"{why} {', '.join(both)}" + (f" without {narrow.name}'s {', '.join(void)}" if void else "")
+def summary(policy: Policy) -> Report:
+    """Of a policy that can be used."""
+    modes = [(access.value, policy.mode_of(access).word) for access in RIGHTS]
+    principals = TextTable(("PRINCIPAL", "KNOWN BY", "MAY", "ONLY"), [_row(one) for one in policy.principals])
+    return [TextTable(("CLASS", "MODE"), [*modes, ("takeover", policy.takeover.word)]),
+            *([principals] if policy.principals else []), *(f"notice: {one}" for one in notices(policy))]  # fmt: skip
 
 
-def summary(policy: Policy) -> tuple[dict[str, Any], Report]:
-    """Of a policy that can be used: the same for programs and for people."""
-    modes = {access.value: policy.mode_of(access).word for access in RIGHTS} | {"takeover": policy.takeover.word}
-    principals, said = [_principal(one) for one in policy.principals], notices(policy)
-    table = TextTable(("PRINCIPAL", "KNOWN BY", "MAY", "ONLY"), [_row(one) for one in principals])
-    value = {"modes": modes, "principals": principals, "keys": sorted(policy.secrets), "notices": said}
-    return value, [TextTable(("CLASS", "MODE"), [*modes.items()]), *([table] if principals else []),
-                   *(f"notice: {one}" for one in said)]  # fmt: skip
+def _row(one: Principal) -> tuple[str, ...]:
+    known = [f"{name} {text}" for name in EVIDENCE if (text := _shown(getattr(one, name))) not in ("", "none")]
+    only = [f"{name} {text}" for name in RESTRICTIONS if (text := _shown(getattr(one, name)))]
+    bounds = [f"{name} {quota}" for name in QUOTAS if (quota := _quota(one, name)) is not None]
+    may = [access.value for access in RIGHTS if access in one.may]
+    return one.name, " and ".join(known), ", ".join(may) or "-", "; ".join((*only, *bounds)) or "-"
 
 
-def _principal(one: Principal) -> dict[str, Any]:
-    named = {name: _listed(getattr(one, name)) for name in (*EVIDENCE, *RESTRICTIONS, "owns")}
-    bounds = {name: _quota(one, name) for name in QUOTAS}
-    return {"name": one.name, "may": [access.value for access in RIGHTS if access in one.may]} | named | bounds
-
-
-def _listed(value: Any) -> Any:
-    """A list of texts; None stays None, true or false too."""
+def _shown(value: Globs | Iterable[Network | str] | bool | None) -> str:
+    """Empty: it is no restriction."""
     if isinstance(value, Globs):
-        return list(value.globs)
-    if isinstance(value, frozenset):
-        return sorted(value)
-    return value if value is None or isinstance(value, bool) else [plain(one) for one in value]
+        return _few(value.globs)
+    if value is None or isinstance(value, bool):
+        return "true" if value else ""
+    return _few(sorted(one if isinstance(one, str) else plain(one) for one in value))
 
 
-def _row(one: dict[str, Any]) -> tuple[str, ...]:
-    known = [f"{name} {_few(one[name])}" for name in EVIDENCE if one[name]]
-    only = [f"{name} {_few(one[name])}" for name in RESTRICTIONS if one[name] is not None and one[name] is not False]
-    bounds = [f"{name} {one[name]}" for name in QUOTAS if one[name] is not None]
-    owns = [f"owns {_few(one['owns'])}"] if one["owns"] else []
-    return one["name"], " and ".join(known), ", ".join(one["may"]) or "-", "; ".join((*only, *bounds, *owns)) or "-"
-
-
-def _few(values: Sequence[str] | bool) -> str:
-    if isinstance(values, bool):
-        return "true"
+def _few(values: Sequence[str]) -> str:
     more = len(values) - SHOWN_IN_A_CELL_MAX
     return (", ".join(values[:SHOWN_IN_A_CELL_MAX]) or "none") + (f" and {more} more" if more > 0 else "")
 

@@ -36,7 +36,6 @@ SENDERS_MAX = 20_000
 # Names and addresses of all senders together, and of one of them.
 TEXTS_MAX = 100_000
 TEXTS_OF_SENDER_MAX = 500
-IPV6_BITS = 64  # one subscriber has so many
 
 
 class JournalError(RocketnsError):
@@ -46,13 +45,13 @@ class JournalError(RocketnsError):
 class Journals:
     """``unreadable`` counts lines that look like a refusal and are no record of one."""
 
-    def __init__(self, paths: Sequence[str], since_us: int) -> None:
-        self._paths, self._since_us = paths, since_us
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = paths
         self.files = 0
         self.unreadable = 0
 
     def refusals(self) -> Iterator[Record]:
-        """Since ``since_us``. JournalError."""
+        """Of all files. JournalError."""
         for path in self._paths:
             found = _files(Path(path))
             if not found:
@@ -78,7 +77,7 @@ class Journals:
         if record is None:
             self.unreadable += 1
             return None
-        if record["ev"] != REFUSED or record["ts"] < self._since_us:
+        if record["ev"] != REFUSED:
             return None
         try:
             whole = encoding.unescaped(record) if record.get("escaped") is True else record
@@ -177,12 +176,9 @@ class SenderRequests:
 
 
 class Sightings:
-    """``left_out`` counts requests. ``bits``: senders of the same IPv4 network of so many bits are one; None: no others
-    than those of the same address.
-    """
+    """``left_out`` counts requests."""
 
-    def __init__(self, bits: int | None) -> None:
-        self._bits = bits
+    def __init__(self) -> None:
         self.of: dict[Sender, SenderRequests] = {}
         self.left_out: Counter[Left] = Counter()
         self.requests = 0
@@ -206,7 +202,7 @@ class Sightings:
         network = _network(host)
         if why is not None or network is None:
             return why or Left.NO_ADDRESS
-        sender = Sender(self._joined(network), key, access is Access.ADMIN)
+        sender = Sender(network, key, access is Access.ADMIN)
         seen = self.of.get(sender)
         if seen is None:
             if len(self.of) >= SENDERS_MAX:
@@ -233,13 +229,6 @@ class Sightings:
         seen.requests += number
         seen.first, seen.last = min(seen.first, record["ts"]), max(seen.last, record["ts"])
         return None
-
-    def _joined(self, network: Network) -> Network:
-        """The network whose senders are one."""
-        bits = self._bits if network.version == 4 else IPV6_BITS
-        if self._bits is None or bits is None or network.prefixlen <= bits:
-            return network
-        return network.supernet(new_prefix=bits)
 
 
 def _network(host: str) -> Network | None:

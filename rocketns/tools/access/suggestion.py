@@ -49,8 +49,7 @@ KEYS = "Fill in the secrets of these keys: until then the file is refused. Leave
 
 def suggest(options: Namespace) -> int:
     """Print the policy. The exit status. RocketnsError if a journal cannot be read."""
-    since_us = 0 if options.since is None else int(options.since.timestamp() * US_PER_S)
-    journals, sightings = Journals(options.journal, since_us), Sightings(options.networks)
+    journals, sightings = Journals(options.journal), Sightings()
     for record in journals.refusals():
         sightings.add(record)
     if not sightings.requests:

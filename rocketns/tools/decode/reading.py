@@ -7,7 +7,6 @@ and says how far it came.
 from __future__ import annotations
 
 import base64
-import binascii
 import ipaddress
 import json
 import re
@@ -50,7 +49,7 @@ _LOOPBACK = (0, 108)  # BSD: four bytes
 
 
 class FormError(RocketnsError):
-    """The text is in no form that is read, or not in the one that was named."""
+    """What was given is in no form that is read."""
 
 
 @dataclass(slots=True)
@@ -95,35 +94,33 @@ class Stream:
         self.next_seq = (self.next_seq + len(new)) % (1 << 32)
 
 
-def read(data: bytes, form: str = "") -> list[Stream]:
-    """The streams of a file. ``form`` is one of FORMS; by default it is told by the bytes. FormError."""
+def read(data: bytes) -> list[Stream]:
+    """The streams of a file, whose form is told by its bytes. FormError."""
     if len(data) > BYTES_MAX:
         raise FormError(f"more than {BYTES_MAX} bytes")
-    name = form or _told(data)
-    if name in ("raw", "pcap", "pairs"):
-        return {"raw": _one, "pcap": _packets, "pairs": _pairs}[name](data)
-    try:
-        return _one(TEXTS[name](data.decode("ascii")))
-    except (UnicodeDecodeError, ValueError, binascii.Error) as error:
-        raise FormError(f"it is not {name}: {error}") from error
-
-
-def _told(data: bytes) -> str:
     if data[:4] in PCAP_MAGICS or data.startswith(PCAPNG_MAGIC):
-        return "pcap"
+        return streams(data)
     if data.startswith(b"{") and b"rocketns-frames" in data[:200]:
-        return "pairs"
+        return _pairs(data)
     try:
         text = data.decode("ascii").strip()
+        read_text = _reader_of(text)
+        return [Stream(data=bytearray(data if read_text is None else read_text(text)))]
     except UnicodeDecodeError:
-        return "raw"
+        return [Stream(data=bytearray(data))]
+    except ValueError as error:
+        raise FormError(str(error)) from error
+
+
+def _reader_of(text: str) -> Callable[[str], bytes] | None:
+    """Of hex, decimal numbers or base64. None: these are the bytes themselves."""
     numbers = re.split(r"[\s,;]+", text.strip("[](){} \n"))
     is_decimal = _DECIMAL.fullmatch(text) and len(numbers) > 1
     if is_decimal and ("-" in text or any(len(one) != 2 for one in numbers)):
-        return "decimal"
+        return _decimal
     if _HEX.fullmatch(text) or all(_DUMP.fullmatch(line) for line in text.splitlines() if line.strip()):
-        return "hex"
-    return "base64" if _BASE64.fullmatch(text) else "raw"
+        return _hex
+    return _base64 if _BASE64.fullmatch(text) else None
 
 
 def _hex(text: str) -> bytes:
@@ -145,20 +142,6 @@ def _decimal(text: str) -> bytes:
 def _base64(text: str) -> bytes:
     plain = re.sub(r"\s+", "", text).replace("-", "+").replace("_", "/")
     return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
-
-
-TEXTS: dict[str, Callable[[str], bytes]] = {"hex": _hex, "base64": _base64, "decimal": _decimal}
-FORMS = (*TEXTS, "raw", "pcap", "pairs")
-
-
-def _one(data: bytes) -> list[Stream]:
-    return [Stream(data=bytearray(data))]
-
-
-def _packets(data: bytes) -> list[Stream]:
-    if data[:4] not in PCAP_MAGICS and not data.startswith(PCAPNG_MAGIC):
-        raise FormError("it is no capture: pcap and pcapng are read")
-    return streams(data)
 
 
 class Recorded(NamedTuple):

@@ -273,7 +273,7 @@ def decode(options: Namespace) -> int:
     """Print the frames of a file, or of standard input. The exit status. FormError, OSError."""
     with sys.stdin.buffer if options.file == "-" else Path(options.file).open("rb") as file:
         data = file.read(BYTES_MAX + 1)
-    found, names = frames(read(data, options.form or "")), Names(is_shown=not options.hide_names)
+    found, names = frames(read(data)), Names(is_shown=not options.hide_names)
     if options.json:
         print_json(as_json(found, names))
     else:
