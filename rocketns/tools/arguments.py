@@ -137,6 +137,7 @@ def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
         ("route", "the brokers and queues of a topic"),
         ("kv", "the KV items of a namespace"),
         ("config", "all properties"),
+        ("connections", "the connections of a rocketns with a management port"),
     )}  # fmt: skip
     made["route"].add_argument("topic", metavar="TOPIC")
     made["route"].add_argument("--as", dest="who", metavar="CLIENT",
@@ -169,6 +170,7 @@ def _add_top(commands: argparse._SubParsersAction[Parser]) -> None:
     top.add_argument("--interval", type=duration(0, DAY_S), default=INTERVAL_SECONDS, metavar="TIME",
                      help="time between two rounds; by default %(default)gs")  # fmt: skip
     top.add_argument("--rounds", type=int, default=0, metavar="N", help="end after N rounds; 0, the default, is no end")
+    _add_json(top)
     _add_common(top)
 
 

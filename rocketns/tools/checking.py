@@ -15,7 +15,7 @@ from rocketns.protocol.body.route import BrokerData
 from rocketns.tools.access.explanation import explained
 from rocketns.tools.access.notices import summary
 from rocketns.tools.access.question import question_of
-from rocketns.tools.management import brokers_of
+from rocketns.tools.management import rows_of
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, TextTable, complain, print_report
 from rocketns.views import views_file
 from rocketns.views.checking import addresses, notices, overlaps, problems, view_named
@@ -85,7 +85,7 @@ def _unusable(what: str, error: PolicyError) -> int:
 async def _through(options: Namespace, server: NameServer) -> dict[str, str]:
     """By which view brokers registered, by their address: a rocketns with a management port knows it."""
     try:
-        rows = await brokers_of(options, server)
+        rows = await rows_of("brokers?sort=broker", options, server)
     except UnusableError:
         return {}
     return {str(row["address"]): str(row["view"]) for row in rows if row.get("view")}

@@ -9,9 +9,10 @@ from rocketns.client.name_server import NameServer
 from rocketns.config.properties import of_lines
 from rocketns.fleet.group_view import group_view
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
-from rocketns.tools.management import route_as
+from rocketns.tools.management import route_as, rows_of
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, Report, TextTable, complain, print_answer
 
+CONNECTION = ("peer", "language", "versionName", "since", "requests", "waiting")
 # The same thing for programs and for people.
 Shown = tuple[Any, Report]
 
@@ -47,6 +48,10 @@ async def _read(options: Namespace, server: NameServer) -> Shown | None:
             return _pairs(await server.kv(options.namespace))
         case "config":
             return _pairs(of_lines(await server.configuration()))
+        case "connections":
+            rows = await rows_of("connections?sort=peer", options, server)
+            shown = [tuple("-" if row.get(name) is None else str(row[name]) for name in CONNECTION) for row in rows]
+            return rows, [TextTable(("PEER", "LANGUAGE", "VERSION", "SINCE (MS)", "REQUESTS", "WAITING"), shown)]
         case _:
             return await _route(options, server)
 

@@ -53,9 +53,11 @@ class _Port:
         return f"its management port {self.host}:{self.port}"
 
 
-async def brokers_of(options: Namespace, server: NameServer) -> list[dict[str, Any]]:
-    """The rows of `/api/v1/brokers`, 50,000 at most. UnusableError if there is no management port to ask."""
-    return await asyncio.to_thread(_brokers, await _port(options, server))
+async def rows_of(listed: str, options: Namespace, server: NameServer) -> list[dict[str, Any]]:
+    """The rows of a list of `/api/v1`, 50,000 at most, such as ``connections?sort=peer``. UnusableError if there is no
+    management port to ask.
+    """
+    return await asyncio.to_thread(_rows, await _port(options, server), listed)
 
 
 async def route_as(options: Namespace, server: NameServer) -> dict[str, Any] | None:
@@ -103,13 +105,13 @@ def _address(server: NameServer, properties: dict[str, str]) -> tuple[str, int]:
     return (host if address in (*HERE, *EVERYWHERE) else address), int(port)
 
 
-def _brokers(port: _Port) -> list[dict[str, Any]]:
+def _rows(port: _Port, listed: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for _ in range(PAGES_MAX):
-        status, page = _get(port, f"brokers?sort=broker&limit={ROWS_IN_PAGE}&offset={len(found)}")
+        status, page = _get(port, f"{listed}&limit={ROWS_IN_PAGE}&offset={len(found)}")
         rows, total = page.get("items"), page.get("total")
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows) or not isinstance(total, int):
-            raise UnusableError(f"{port} answers {status}, or without a list of brokers")
+            raise UnusableError(f"{port} answers {status}, or without a list of {listed.partition('?')[0]}")
         found += rows
         if not rows or len(found) >= total:
             break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import sys
 from argparse import Namespace
@@ -97,6 +98,15 @@ class Top:
             for name in sorted(names, key=lambda name: name not in differing)
         ]
 
+    def value(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            one.server.addr: {
+                "error": one.trouble or None, "topics": one.topics, "answerMs": round(one.answer_ms, 1),
+                "brokers": one.groups and {name: view.as_json() for name, view in sorted(one.groups.items())},
+            } for one in self.watched
+        }  # fmt: skip
+
 
 def _number(value: Any) -> str:
     return "-" if value is None else str(value)
@@ -115,7 +125,9 @@ async def top(options: Namespace, servers: Sequence[NameServer]) -> int:
     while True:
         await shown.read(number)
         number += 1
-        if sys.stdout.isatty():
+        if options.json:
+            print_text(json.dumps(shown.value()) + "\n")
+        elif sys.stdout.isatty():
             columns, rows = shutil.get_terminal_size()
             print_text(CLEAR + "\n".join(line[:columns] for line in islice(lines_of(shown.report()), rows - 1)) + "\n")
         else:

@@ -73,6 +73,8 @@ def test_what_a_name_server_has_is_printed(servers: tuple[str, str], capsys: Cap
     assert json.loads(printed(capsys, "get", "route", "V", "--json", *at)[1])["queues"]["b"]["perm"] == 6
     assert printed(capsys, "get", "kv", *at) == (0, "KEY  VALUE\n")
     assert json.loads(printed(capsys, "get", "config", "--json", *at)[1])["listenPort"] == servers[0].split(":")[1]
+    top = json.loads(printed(capsys, "top", servers[0], "--json", "--rounds", "1")[1])
+    assert {*top[servers[0]]["brokers"]} == {"a", "b"}
     assert main(["get", "route", "nope", *at]) == 1
     assert "no route of the topic nope" in capsys.readouterr().err
     assert main(["get", "route", "V", "--as", "10.0.0.9", *at]) == 2
@@ -182,6 +184,13 @@ def test_the_management_port_is_asked_with_a_token(
     given = {"rocketns.adminPort": free_port(), "rocketns.adminTokensFile": folder / "tokens"}
     server = RocketnsServer(folder / "plain", given)
     words = ["get", "route", "T", "--as", "10.0.0.9", "-n", f"127.0.0.1:{server.port}"]
+    with server.connect() as client:
+        assert client.request(codes.GET_BROKER_CLUSTER_INFO).code == 0
+        peer = f"127.0.0.1:{client.socket.getsockname()[1]}"
+        monkeypatch.setenv("ROCKETNS_ADMIN_TOKEN", TOKEN)
+        status, shown = printed(capsys, "get", "connections", *words[-2:])
+        assert (status, any(line.split()[0] == peer for line in shown.splitlines())) == (0, True)
+        monkeypatch.delenv("ROCKETNS_ADMIN_TOKEN")
     for token, says in {
         None: "asks for a token that it knows: give one by ROCKETNS_ADMIN_TOKEN", TOKEN: "has no route of the topic T",
         OTHER: "needs a token of the class read", f"{TOKEN} {OTHER}": "must have one token and nothing else",
