@@ -98,7 +98,7 @@ class Tables:
             self.found[name] = value
 
     async def _asked(self, code: RequestCode, fields: Fields) -> RemotingCommand:
-        return (await self._call.ask(code, fields, FRAME_SIZE_MAX_BYTES)).answer
+        return await self._call.ask(code, fields, FRAME_SIZE_MAX_BYTES)
 
     def _kept(self, code: RequestCode, answer: RemotingCommand, decode: Callable[[bytes], Value]) -> Value | None:
         """What an answer says; None, and its code is kept, where it is no success. UnusableError."""
@@ -130,28 +130,27 @@ def _clusters_of(value: Any) -> dict[str, frozenset[str]]:
 
 async def read_name_server(addr: str, line: Line, budget: RequestBudget, options: DoctorOptions) -> NameServerFacts:
     """All that it says. Never raises for what it does."""
-    reached = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line, budget)
-    found = reached.facts
-    if reached.call is None or reached.first is None:
+    found, call = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line, budget)
+    if call is None:
         outcome = Reaction.UNREACHABLE if found.outcome is Reaction.NO_HOST else found.outcome
         return NameServerFacts(addr, outcome, found.error, found.ips, found.is_here)
-    tables = Tables(reached.call)
-    tables.brokers(reached.first.answer)
+    tables = Tables(call)
+    tables.brokers(call.first)
     try:
         await tables.rest(topics_to_look_up(options))
     finally:
-        reached.call.close()
+        call.close()
     return NameServerFacts(addr, Reaction.ANSWERED, tables.error, found.ips, found.is_here, **tables.found)
 
 
 async def read_groups(addr: str, line: Line, budget: RequestBudget) -> dict[str, GroupView] | None:
     """Its broker groups once more. None: it does not say."""
-    reached = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line, budget)
-    if reached.call is None or reached.first is None:
+    _found, call = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line, budget)
+    if call is None:
         return None
-    reached.call.close()
+    call.close()
     try:
-        return group_views(decode_cluster_info(reached.first.answer.body or b""))
+        return group_views(decode_cluster_info(call.first.body or b""))
     except BodyDecodeError:
         return None
 
