@@ -58,20 +58,14 @@ def replace_with_backup(path: Path, chunks: Iterable[bytes]) -> None:
 
 def _write(temporary: Path, chunks: Iterable[bytes], path: Path) -> None:
     """Write and sync. While this process lives, its lock keeps another one's `remove_leftovers` away."""
-    with temporary.open("wb", buffering=0) as file:
+    with temporary.open("wb") as file:
         with contextlib.suppress(OSError):  # some file systems have no locks
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        for chunk in chunks:
-            _write_all(file.fileno(), chunk)
+        file.writelines(chunks)
+        file.flush()
         with contextlib.suppress(FileNotFoundError):
             os.fchmod(file.fileno(), path.stat().st_mode)
         os.fsync(file.fileno())
-
-
-def _write_all(descriptor: int, chunk: bytes) -> None:
-    rest = memoryview(chunk)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
 
 
 def _back_up(path: Path) -> None:
@@ -80,17 +74,13 @@ def _back_up(path: Path) -> None:
     temporary = _temporary(backup)
     temporary.unlink(missing_ok=True)
     try:
-        _link_or_copy(path, temporary)
+        try:
+            os.link(path, temporary)
+        except OSError:  # this file system has no hard links
+            shutil.copy2(path, temporary)
         temporary.replace(backup)
     finally:
         temporary.unlink(missing_ok=True)  # rename does nothing if both names belong to the same file
-
-
-def _link_or_copy(path: Path, name: Path) -> None:
-    try:
-        os.link(path, name)
-    except OSError:  # this file system has no hard links
-        shutil.copy2(path, name)
 
 
 def _temporary(path: Path) -> Path:
