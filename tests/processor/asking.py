@@ -26,10 +26,7 @@ class Connection:
     is_announced: bool = False
     host: str = "10.9.9.9"
     peer_names: tuple[str, ...] = ()
-    evidence: object | None = None
-
-    def note_evidence(self, evidence: object) -> None:
-        self.evidence = evidence
+    evidence: Any = None
 
 
 class InlineWriter(FileWriter):

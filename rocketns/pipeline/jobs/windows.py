@@ -39,7 +39,7 @@ from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, MIN_WINDOW_US
 from rocketns.pipeline.jobs.brokers import nobody, stalled_at
 from rocketns.pipeline.jobs.clocks import apart, between, off_by_day, off_of, widest
 from rocketns.pipeline.jobs.state import TOPIC, VALUE
-from rocketns.pipeline.jobs.topics import with_kind
+from rocketns.pipeline.jobs.topics import NS_ENDINGS, with_kind
 
 SAME_REQUEST_US = 1_000_000  # a down and the tdel that it causes are written within this time
 
@@ -213,7 +213,8 @@ def _of_intervals(topic_intervals: DataFrame) -> DataFrame:
     opens = _point("t1", OPENS, cause=F.col("cause"), known=True, value=F.struct(*VALUE), early="t1_early")
     closes = _point("t2", CLOSES, cause=F.col("end_cause"), known=True, early="t2_early")
     keys = (*TOPIC, "ns")
-    return topic_intervals.select(*keys, *opens).unionByName(topic_intervals.select(*keys, *closes))
+    closed = topic_intervals.where(~F.col("end_cause").isin(*NS_ENDINGS))  # the others end with their name server
+    return topic_intervals.select(*keys, *opens).unionByName(closed.select(*keys, *closes))
 
 
 def _of_servers(topic_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
@@ -317,15 +318,13 @@ def _views(points: DataFrame, pieces: DataFrame) -> DataFrame:
         .groupBy("topic", "piece")
         .agg(F.sort_array(F.collect_list(F.struct("ns", "view"))).alias("views"))
     )
-    begins = numbered.where("t2 is not null").select(
-        "topic", F.col("before").alias("piece"), F.col("t").alias("t1"), "t2"
-    )
+    begins = pieces.withColumn("piece", F.row_number().over(Window.partitionBy("topic").orderBy("t1")))
     return begins.join(views, ["topic", "piece"]).drop("piece")
 
 
 def _numbered(points: DataFrame, pieces: DataFrame) -> DataFrame:
     """Points and pieces (those with ``t2``) by time ``t``, with ``before``: how many pieces of the topic begin before a
-    point, and a piece's own number; ``all``: how many there are."""
+    point; ``all``: how many there are."""
     begins = pieces.select("topic", F.col("t1").alias("t"), "t2")
     every = points.unionByName(begins, allowMissingColumns=True)
     topic = Window.partitionBy("topic")
