@@ -21,18 +21,19 @@ first watermark are continued. The result is the windows of a whole run, whereve
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import ArrayType, LongType, StructType
+from pyspark.sql.types import StructType
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract.frames import Observation, columns, conform, frame_of
+from rocketns.pipeline.contract.frames import Observation, Row, columns, conform, frame_of, plain_rows
 from rocketns.pipeline.contract.schema import KEY_WINDOWS, NS_UPTIME, TOPIC_INTERVALS
 from rocketns.pipeline.contract.terms import CONNECTION_ENDED, FAILURES, ROTATE_US, SECOND_US
 from rocketns.pipeline.jobs.state import TOPIC, VALUE, Boot, boots, intervals, topic_changes, uptime
@@ -152,91 +153,79 @@ KEPT_US = 5_000_000
 # A dropped member is forgotten after this time. By then nobody hears it, or there is an alert about it.
 FORGET_US = 3_600_000_000
 
-# heard: its last heartbeat; up: not dropped; left, cause: of the last down; gaps: the last ones, in ms.
-MEMBERS = StructType(
-    [
-        *columns("ns:string boot:long cluster:string broker:string bid:int addr:string").fields,
-        *columns("heard:long up:boolean left:long cause:string gaps:gaps", gaps=ArrayType(LongType())).fields,
-    ]
-)
-# since: its last heartbeat here; by: the name servers that still hear it.
-PARTITIONS = columns("ns:string cluster:string broker:string bid:int addr:string since:long cause:string by:strings")
 
-
-def members_at(remembered: DataFrame, events: DataFrame, servers: Servers) -> DataFrame:
-    """MEMBERS as of the watermark, from the members of the last watermark and the events since."""
-    now = servers.of_current(remembered).select(F.lit(0).cast("long").alias("seq"), *MEMBERS.names)
-    heard = _heard(servers.of_current(events)).unionByName(now)
-    order = F.struct("seq")
-    grouped = heard.groupBy("ns", "boot", *MEMBER).agg(
-        F.max("heard").alias("heard"),
-        F.max_by("up", order).alias("up"),
-        F.max("left").alias("left"),
-        F.max_by("cause", F.when(F.col("left").isNotNull(), order)).alias("cause"),
-        F.array_sort(F.collect_list(F.struct("seq", "gaps"))).alias("told"),
+def members_at(remembered: Iterable[Row], events: DataFrame, servers: Servers) -> list[Row]:
+    """The members of broker groups as of the watermark, from those of the last watermark and the events since: ns,
+    boot, MEMBER; heard: its last heartbeat; up: not dropped; left, cause: of the last down; gaps: the last ones, ms."""
+    down, in_time = F.col("ev") == "down", (F.col("ev") == "hb") & (F.col("gap") <= USUAL_MAX_MS)
+    arrived = servers.of_current(events).where(F.col("ev").isin("reg", "hb", "down"))
+    gaps = F.sort_array(F.collect_list(F.when(in_time, F.struct("seq", "gap"))), asc=False)
+    grouped = arrived.groupBy("ns", "boot", *MEMBER).agg(
+        F.max(F.when(~down, F.col("ts"))).alias("heard"),
+        F.max_by(~down, "seq").alias("up"),
+        F.max(F.when(down, F.col("ts"))).alias("left"),
+        F.max_by("cause", F.when(down, F.col("seq"))).alias("cause"),
+        F.slice(gaps, 1, GAPS_KEPT)["gap"].alias("gaps"),
     )
-    gaps = F.flatten(F.transform("told", lambda entry: entry.gaps))
-    last = F.slice(gaps, F.greatest(F.size(gaps) - GAPS_KEPT + 1, F.lit(1)), GAPS_KEPT)
-    known = F.col("up") | (F.col("left") > servers.watermark - FORGET_US)
-    return conform(grouped.withColumn("gaps", last).where(known & F.col("heard").isNotNull()), MEMBERS)
+    running = {(ns, boot.boot) for ns, boot in servers.current().items()}
+    found = {_key(row): row for row in remembered if (row["ns"], row["boot"]) in running}
+    for new in plain_rows(grouped):
+        old = found.get(_key(new), NOT_HEARD)
+        later = {name: new[name] if new[name] is not None else old[name] for name in ("heard", "left", "cause")}
+        found[_key(new)] = {**new, **later, "gaps": [*old["gaps"], *reversed(new["gaps"])][-GAPS_KEPT:]}
+    forgotten = servers.watermark - FORGET_US
+    return [row for row in found.values() if row["heard"] is not None and (row["up"] or row["left"] > forgotten)]
 
 
-def _heard(events: DataFrame) -> DataFrame:
-    is_down = F.col("ev") == "down"
-    nothing = F.array().cast("array<long>")
-    gaps = F.when((F.col("ev") == "hb") & (F.col("gap") <= USUAL_MAX_MS), F.array("gap")).otherwise(nothing)
-    return events.where(F.col("ev").isin("reg", "hb", "down")).select(
-        "seq", "ns", "boot", *MEMBER,
-        F.when(~is_down, F.col("ts")).alias("heard"),
-        (~is_down).alias("up"),
-        F.when(is_down, F.col("ts")).alias("left"),
-        F.when(is_down, F.col("cause")).alias("cause"),
-        gaps.alias("gaps"),
-    )  # fmt: skip
+NOT_HEARD: Row = {"heard": None, "left": None, "cause": None, "gaps": []}
 
 
-def partitions(members: DataFrame, servers: Servers, grace_us: int) -> DataFrame:
-    """PARTITIONS as of the watermark: late or dropped here, and heard elsewhere since."""
-    judged = members.withColumn("usual", usual_us()).where(any_of([F.col("ns") == ns for ns in _running(servers)]))
-    silence = F.lit(servers.watermark) - F.col("heard") - grace_us
-    late = silence > F.col("usual")
-    failed = ~F.col("up") & F.col("cause").isin(*FAILURES)
-    may_be_late = silence > F.when(_is_habit(), F.col("usual")).otherwise(USUAL_MIN_MS * 1000)
-    lost = judged.where(failed | (F.col("up") & may_be_late)).withColumns({"silence": silence, "habit": _is_habit()})
-    other_gap = F.coalesce(F.try_element_at("gaps", F.lit(-1)), F.lit(USUAL_MS)) * 1000
-    hearing = judged.where(F.col("up") & ~late).select(
-        *MEMBER, F.col("ns").alias("other"), F.col("heard").alias("other_heard"), F.col("usual").alias("other_usual"),
-        other_gap.alias("other_gap"),
-    )  # fmt: skip
-    after = F.col("other_heard") - F.col("other_usual") / 2 > F.col("heard")
-    # Where a broker's habit is not known yet, the other name server shows how long it waited for the heartbeat.
-    is_late = ~F.col("up") | F.col("habit") | (F.col("silence") > F.col("other_gap"))
+def _key(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("ns", "boot", *MEMBER))
+
+
+def partitions(members: Iterable[Row], servers: Servers, grace_us: int) -> list[Row]:
+    """ns, MEMBER, since (its last heartbeat), cause, by: late or dropped here, and heard since by these others."""
+    running = _running(servers)
+    groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    for row in members:
+        if row["ns"] in running:
+            groups[_key(row)[2:]].append({**row, "silence": servers.watermark - row["heard"] - grace_us})
+    found: list[Row] = []
+    for same in groups.values():
+        hearing = [row for row in same if row["up"] and row["silence"] <= usual_us(row["gaps"])]
+        for row in same:
+            by = sorted(one["ns"] for one in hearing if one is not row and _is_lost(row, one, servers.watermark))
+            if by:
+                cause = "late" if row["up"] else row["cause"]
+                member = {name: row[name] for name in ("ns", *MEMBER)}
+                found.append({**member, "since": row["heard"], "cause": cause, "by": by})
+    return found
+
+
+def _is_lost(row: Row, other: Row, watermark: int) -> bool:
+    """Whether a member is late or dropped, and ``other`` shows that it sent a heartbeat since."""
+    since: bool = other["heard"] - usual_us(other["gaps"]) / 2 > row["heard"]
+    if row["up"]:
+        # Where a broker's habit is not known yet, the other name server shows how long it waited for the heartbeat.
+        other_us = (other["gaps"][-1] if other["gaps"] else USUAL_MS) * 1000
+        habit = _is_habit(row["gaps"])
+        return since and row["silence"] > (usual_us(row["gaps"]) if habit else max(other_us, USUAL_MIN_MS * 1000))
     # When a broker crashes, it is dropped everywhere within moments. So others must have heard it since, or kept it.
-    after_down = F.col("up") | (F.col("cause") == "expired") | (F.col("other_heard") > F.col("left"))
-    is_kept = (
-        ~F.col("up") & F.col("cause").isin(*CONNECTION_ENDED) & (F.lit(servers.watermark) - F.col("left") > KEPT_US)
+    is_kept: bool = row["cause"] in CONNECTION_ENDED and watermark - row["left"] > KEPT_US
+    return row["cause"] in FAILURES and (
+        is_kept or (since and (row["cause"] == "expired" or other["heard"] > row["left"]))
     )
-    heard_elsewhere = (
-        lost.join(hearing, [*MEMBER], "inner")
-        .where((F.col("ns") != F.col("other")) & (is_kept | after & is_late & after_down))
-        .groupBy("ns", *MEMBER, "heard", "cause", "up")
-        .agg(F.array_sort(F.collect_set("other")).alias("by"))
-    )
-    cause = F.when(F.col("up"), F.lit("late")).otherwise(F.col("cause"))
-    return conform(heard_elsewhere.withColumns({"since": F.col("heard"), "cause": cause}), PARTITIONS)
 
 
-def usual_us() -> Column:
+def usual_us(gaps: Sequence[int]) -> int:
     """How long after a heartbeat the next is due: the largest of the last gaps, and in a burst at least 30 s."""
-    largest = F.coalesce(F.array_max("gaps"), F.lit(0))
-    habit = F.when(_is_habit(), largest).otherwise(F.greatest(largest, F.lit(USUAL_MS)))
-    return F.least(habit, F.lit(USUAL_MAX_MS)) * 1000
+    return min(max([0 if _is_habit(gaps) else USUAL_MS, *gaps]), USUAL_MAX_MS) * 1000
 
 
-def _is_habit() -> Column:
+def _is_habit(gaps: Iterable[int]) -> bool:
     """Whether the last gaps show the usual period."""
-    total = F.aggregate("gaps", F.lit(0).cast("long"), lambda sum_, gap: sum_ + gap)
-    return total >= BURST_MS
+    return sum(gaps) >= BURST_MS
 
 
 def _running(servers: Servers) -> list[str]:

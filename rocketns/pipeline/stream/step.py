@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pyspark.sql import Column, DataFrame
@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract.frames import plain_rows
+from rocketns.pipeline.contract.frames import Row, columns, frame_of, plain_rows
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.contract.terms import GRACE_US, GROUP_SIZES, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.jobs.impact import impact
@@ -21,7 +21,6 @@ from rocketns.pipeline.stream import conditions
 from rocketns.pipeline.stream.conditions import changes
 from rocketns.pipeline.stream.memory import (
     ALL_READ,
-    MEMBERS,
     ROUTES,
     WINDOWS,
     Arriving,
@@ -39,19 +38,21 @@ from rocketns.pipeline.stream.memory import (
 from rocketns.pipeline.stream.outlets import Line
 
 # waiting: events after the watermark.
-SCHEMAS: dict[str, StructType] = {"waiting": EVENTS, "members": MEMBERS, "routes": ROUTES, "windows": WINDOWS}
+SCHEMAS: dict[str, StructType] = {"waiting": EVENTS, "routes": ROUTES, "windows": WINDOWS}
 Store = Callable[[str, DataFrame], DataFrame]
 
 
 class Memory(NamedTuple):
     """The state after a batch: tables by the names of SCHEMAS, and plain values. ``watermark``: None before any record;
-    ``compared``: the boots that were compared at it; ``windows``: the number of rows in that table."""
+    ``compared``: the boots that were compared at it; ``members``: of `members_at`; ``windows``: the number of rows in
+    that table."""
 
     tables: dict[str, DataFrame]
     watermark: int | None = None
     boots: tuple[Boot, ...] = ()
     compared: tuple[tuple[str, int], ...] = ()
-    alerts: tuple[Line, ...] = ()
+    members: Sequence[Row] = ()
+    alerts: Sequence[Line] = ()
     windows: int = 0
 
     @classmethod
@@ -62,7 +63,7 @@ class Memory(NamedTuple):
         boots = tuple(boot._replace(snapshots=[Snapshot(*one) for one in boot.snapshots])
                       for boot in (Boot(*row) for row in plain["boots"]))  # fmt: skip
         compared = tuple((ns, boot) for ns, boot in plain["compared"])
-        return cls(tables, plain["watermark"], boots, compared, tuple(plain["alerts"]), plain["windows"])
+        return cls(tables, **{**plain, "boots": boots, "compared": compared})
 
     def plain(self) -> dict[str, Any]:
         """All but the tables, for JSON."""
@@ -106,22 +107,24 @@ def step(memory: Memory, new: New, limits: StreamLimits, store: Store) -> tuple[
     due = read.where(is_due)
     every = now.changed(memory.compared)
     moved = every or not due.where("topics is not null").isEmpty()
+    members = members_at(memory.members, due, now)
     tables = {
         "waiting": store("waiting", read.where(~is_due)),
-        "members": store("members", members_at(memory.tables["members"], due, now)),
         **(_routes(memory, due, now, store, every=every) if moved else _stay(memory, now, store)),
     }
     current = [
-        *map(conditions.partition, plain_rows(partitions(tables["members"], now, limits.grace))),
-        *map(conditions.divergence, _divergences(memory, tables, now, limits) if moved or memory.windows else []),
+        *map(conditions.partition, partitions(members, now, limits.grace)),
+        *map(
+            conditions.divergence, _divergences(memory, tables, members, now, limits) if moved or memory.windows else []
+        ),
         *conditions.silences(now),
         *conditions.kills(now, memory.boots),
         *conditions.losses(new.losses, now),
     ]
-    changed = changes(memory.alerts, current, _reasons(memory.alerts, tables["members"], now), now.watermark)
+    changed = changes(memory.alerts, current, _reasons(memory.alerts, members, now), now.watermark)
     windows = tables["windows"].count() if moved or memory.windows else 0
     compared = tuple(sorted(now.compared()))
-    return changed.lines, Memory(tables, now.watermark, now.boots, compared, tuple(changed.open), windows)
+    return changed.lines, Memory(tables, now.watermark, now.boots, compared, members, changed.open, windows)
 
 
 def _waited(memory: Memory, read: DataFrame, store: Store) -> tuple[list[Line], Memory]:
@@ -145,24 +148,28 @@ def _routes(memory: Memory, due: DataFrame, now: Servers, store: Store, *, every
     }
 
 
-def _incidents(tables: Mapping[str, DataFrame], now: Servers, limits: StreamLimits) -> list[Line]:
+def _incidents(windows: DataFrame, now: Servers, limits: StreamLimits) -> list[Line]:
     """DIVERGENCES of windows that are long enough, if they are open or ended since the last watermark."""
     until = F.coalesce("t2", F.lit(now.watermark))
-    windows = tables["windows"].drop("kind").withColumn("t2", until)
-    long_enough = windows.where(F.col("t2") - F.col("t1") >= limits.shortest())
+    at_watermark = windows.withColumn("t2", until)
+    long_enough = at_watermark.where(F.col("t2") - F.col("t1") >= limits.shortest())
     ended = F.col("t2") < now.watermark
-    with_kinds = with_kind(long_enough, system_topics(tables["members"]))
-    lately = divergences(with_kinds).withColumn("open", ~ended).where(~ended | (F.col("t2") >= now.before))
+    lately = divergences(long_enough).withColumn("open", ~ended).where(~ended | (F.col("t2") >= now.before))
     return plain_rows(lately)
 
 
-def _divergences(memory: Memory, tables: Mapping[str, DataFrame], now: Servers, limits: StreamLimits) -> list[Line]:
+def _divergences(
+    memory: Memory, tables: Mapping[str, DataFrame], members: Iterable[Row], now: Servers, limits: StreamLimits
+) -> list[Line]:
     """Rows of DIVERGENCES; those that go on, and have no alert yet, with ``orphaned`` and ``twice``: how many queues of
     user topics no consumer takes, and more than one, by the batch's model and the routes at the watermark."""
     known = {alert["key"] for alert in memory.alerts if alert["kind"] == "divergence"}
-    found = _incidents(tables, now, limits)
+    spark, names = tables["windows"].sparkSession, columns("cluster:string broker:string")
+    brokers = frame_of(spark, list({(row["cluster"], row["broker"]) for row in members}), names)
+    windows = with_kind(tables["windows"].drop("kind"), system_topics(brokers))
+    found = _incidents(windows, now, limits)
     new = [row for row in found if row["open"] and conditions.divergence_key(row) not in known]
-    harmed = plain_rows(_harm(tables, now)) if new else []
+    harmed = plain_rows(_harm(windows, tables["routes"], now)) if new else []
     for row in new:
         same = (one for one in harmed if (one["broker"], one["cause"]) == (row["broker"], row["cause"]))
         topics = {one["topic"]: one for one in same if row["t1"] <= one["t1"] <= row["t2"]}
@@ -170,15 +177,13 @@ def _divergences(memory: Memory, tables: Mapping[str, DataFrame], now: Servers, 
     return found
 
 
-def _harm(tables: Mapping[str, DataFrame], now: Servers) -> DataFrame:
+def _harm(windows: DataFrame, routes: DataFrame, now: Servers) -> DataFrame:
     """topic, broker, cause, t1, orphaned, twice of each open window of a user topic: the worst group size and
     strategy."""
-    windows = with_kind(tables["windows"].where("t2 is null").drop("kind"), system_topics(tables["members"]))
-    users = windows.where("kind = 'user'").select("topic", "broker", "cause", "t1")
+    users = windows.where("t2 is null and kind = 'user'").select("topic", "broker", "cause", "t1")
     compared = any_of([(F.col("ns") == ns) & (F.col("boot") == boot) for ns, boot in sorted(now.compared())])
     views = (
-        tables["routes"]
-        .where(compared)
+        routes.where(compared)
         .join(users.select("topic").distinct(), "topic", "left_semi")
         .groupBy("topic", "ns")
         .agg(F.sort_array(F.collect_list(F.struct("broker", "r", "w", "p"))).alias("view"))
@@ -194,19 +199,16 @@ def _harm(tables: Mapping[str, DataFrame], now: Servers) -> DataFrame:
     return users.join(worst, "topic", "inner")
 
 
-def _reasons(opened: Sequence[Line], members: DataFrame, now: Servers) -> dict[str, str]:
+def _reasons(opened: Iterable[Line], members: Iterable[Row], now: Servers) -> dict[str, str]:
     """By key, why a partition that is no longer found is over; '' if it is not over. Silence of the name server that
     heard the broker, for example, is no reason."""
-    alerts = [alert for alert in opened if alert["kind"] == "partition"]
-    if not alerts:
-        return {}
-    rows = plain_rows(members.where(F.col("broker").isin(sorted({alert["broker"] for alert in alerts}))))
-    found = {conditions.partition_key(row): row for row in rows}
+    found = {conditions.partition_key(row): row for row in members}
     # The name servers that have not dropped a member.
-    up = [(row["ns"], [row[name] for name in MEMBER]) for row in rows if row["up"]]
+    up = [(row["ns"], [row[name] for name in MEMBER]) for row in found.values() if row["up"]]
     return {
         alert["key"]: conditions.heard_again(
             alert, found.get(alert["key"]), [ns for ns, member in up if member == [alert[name] for name in MEMBER]], now
         )
-        for alert in alerts
+        for alert in opened
+        if alert["kind"] == "partition"
     }
