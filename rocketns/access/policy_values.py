@@ -82,36 +82,29 @@ class PolicyTable:
         """The keys that nothing has read yet."""
         return list(self._items)
 
+    def _take(
+        self, key: str, kind: type[Read], what: str, is_right: Callable[[Read], bool] = lambda _: True
+    ) -> Read | None:
+        """The value of a key. None where it is missing."""
+        value: Read | None = self._items.pop(key, None)
+        if value is not None and (type(value) is not kind or not is_right(value)):
+            self.refuse(key, f"must be {what}")
+        return value
+
     def text(self, key: str) -> str | None:
-        value = self._items.pop(key, None)
-        if value is None:
-            return None
-        if not self._is_text(value):
-            self.refuse(key, f"must be a text of at most {TEXT_CHARACTERS_MAX} characters")
-        return str(value)
+        return self._take(key, str, f"a text of at most {TEXT_CHARACTERS_MAX} characters", _is_text)
 
     def is_true(self, key: str) -> bool:
-        value = self._items.pop(key, False)
-        if not isinstance(value, bool):
-            self.refuse(key, "must be true or false")
-        return value
+        return self._take(key, bool, "true or false") or False
 
     def number(self, key: str, low: int = 0) -> int | None:
-        value = self._items.pop(key, None)
-        if value is None:
-            return None
-        if type(value) is not int or value < low:
-            self.refuse(key, f"must be a number, {low} or more")
-        return value
+        return self._take(key, int, f"a number, {low} or more", lambda value: value >= low)
 
     def texts(self, key: str) -> tuple[str, ...] | None:
         """A list of texts. None where it is missing."""
-        value = self._items.pop(key, None)
-        if value is None:
-            return None
-        if not isinstance(value, list) or len(value) > ITEMS_MAX or not all(map(self._is_text, value)):
-            self.refuse(key, f"must be a list of at most {ITEMS_MAX} texts")
-        return tuple(value)
+        found = self._take(key, list, f"a list of at most {ITEMS_MAX} texts",
+                           lambda value: len(value) <= ITEMS_MAX and all(map(_is_text, value)))  # fmt: skip
+        return None if found is None else tuple(found)
 
     def globs(self, key: str) -> Globs | None:
         texts = self.texts(key)
@@ -137,9 +130,9 @@ class PolicyTable:
             self.refuse(key, f"{value!r} must be one of {', '.join(words)}")
         return words[value]
 
-    @staticmethod
-    def _is_text(value: Any) -> bool:
-        return isinstance(value, str) and 0 < len(value) <= TEXT_CHARACTERS_MAX
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= TEXT_CHARACTERS_MAX
 
 
 ReadFile = Callable[[str], str]

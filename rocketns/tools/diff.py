@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -34,6 +34,8 @@ MISSING = "missing"
 # Parts of `route_value`. Brokers are compared on their own.
 COMPARED_PARTS = ("queues", "staticQueues", "filterServers", "orderConfiguration")
 Value = TypeVar("Value")
+# By name server: a group, the digest or the parts of a route, or an order configuration; None: it has no such thing.
+Views = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +73,20 @@ async def compared(servers: Sequence[NameServer], settle_s: float, per_second: f
     return Comparison(first, latest, lasting, [item for item in at_first if item in gone])
 
 
-def _value(outcome: Comparison, details: Sequence[Difference]) -> dict[str, Any]:
+def _value(outcome: Comparison, details: Sequence[tuple[Item, Views]]) -> dict[str, Any]:
     return {
         "servers": [{"addr": one.addr, "brokers": len(one.groups), "topics": len(one.digests)}
                     for one in outcome.first],
-        "differences": [{"kind": one.item.kind, "name": one.item.name, "views": one.views} for one in details],
+        "differences": [{"kind": item.kind, "name": item.name,
+                         "views": {addr: _json(view) for addr, view in views.items()}} for item, views in details],
         "settled": [{"kind": item.kind, "name": item.name} for item in outcome.settled],
     }  # fmt: skip
 
 
-def _report(outcome: Comparison, details: Sequence[Difference]) -> Report:
+def _report(outcome: Comparison, details: Sequence[tuple[Item, Views]]) -> Report:
     read = [(one.addr, str(len(one.groups)), str(len(one.digests))) for one in outcome.first]
     addrs = [one.addr for one in outcome.latest]
-    shown = [(one.item.kind.upper(), one.item.name, *cells(one, addrs)) for one in details[:ROWS_MAX]]
+    shown = [(item.kind.upper(), item.name, *cells(views, addrs)) for item, views in details[:ROWS_MAX]]
     more = len(details) - ROWS_MAX
     return [
         TextTable(("NAME SERVER", "BROKER GROUPS", "TOPICS"), read),
@@ -93,37 +96,16 @@ def _report(outcome: Comparison, details: Sequence[Difference]) -> Report:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """``views`` has a value as JSON has it for each name server; None where it does not have the thing."""
-
-    item: Item
-    views: dict[str, Any]
-    groups: dict[str, GroupView | None] = field(default_factory=dict)
-
-
 async def detailed(
     servers: Sequence[NameServer], readings: Sequence[Reading], items: Sequence[Item]
-) -> list[Difference]:
+) -> list[tuple[Item, Views]]:
     """The differences with what each name server says."""
     topics = [item.name for item in items if item.kind is FactKind.TOPIC][:TOPICS_SHOWN_MAX]
     routes = {topic: await _topic_views(servers, topic) for topic in topics}
     return [
-        Difference(item, _views(readings, item, routes), {one.addr: one.groups.get(item.name) for one in readings})
-        for item in items
-    ]
-
-
-def _views(readings: Sequence[Reading], item: Item, routes: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    if item.kind is FactKind.TOPIC and item.name in routes:
-        return routes[item.name]
-    return {one.addr: _view(one.of(item.kind).get(item.name)) for one in readings}
-
-
-def _view(value: GroupView | int | str | None) -> Any:
-    if isinstance(value, GroupView):
-        return value.as_json()
-    return {"digest": f"{value:x}"} if isinstance(value, int) else value
+        (item, routes[item.name] if item.kind is FactKind.TOPIC and item.name in routes
+         else {one.addr: one.of(item.kind).get(item.name) for one in readings}) for item in items
+    ]  # fmt: skip
 
 
 async def _topic_views(servers: Sequence[NameServer], topic: str) -> dict[str, Any]:
@@ -149,19 +131,29 @@ def _differing(views: Sequence[dict[str, Any]]) -> list[str]:
     return [key for key in sorted(set().union(*views)) if any(view.get(key) != views[0].get(key) for view in views)]
 
 
-def cells(difference: Difference, addrs: Sequence[str]) -> list[str]:
+def cells(views: Views, addrs: Sequence[str]) -> list[str]:
     """What each name server says, in a few words."""
-    return [_cell(difference.item.kind, difference.views[addr], difference.groups.get(addr)) for addr in addrs]
+    return [_cell(views[addr]) for addr in addrs]
 
 
-def _cell(kind: FactKind, view: Any, group: GroupView | None) -> str:
-    if view is None:
-        return MISSING
-    if kind is FactKind.BROKER and group is not None:
-        return group.text()
-    if kind is FactKind.ORDER:
-        return str(view)
-    return "; ".join(_part(name, value) for name, value in view.items()) or "present"
+def _cell(view: Any) -> str:
+    match view:
+        case None:
+            return MISSING
+        case GroupView():
+            return view.text()
+        case int():
+            return f"digest {view:x}"
+        case dict():
+            return "; ".join(_part(name, value) for name, value in view.items()) or "present"
+        case _:
+            return str(view)
+
+
+def _json(view: Any) -> Any:
+    if isinstance(view, GroupView):
+        return view.as_json()
+    return {"digest": f"{view:x}"} if isinstance(view, int) else view
 
 
 def _part(name: str, value: Any) -> str:

@@ -13,16 +13,13 @@ from unittest import mock
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import ArrayType, LongType
 
-from rocketns.pipeline.contract.frames import Observation, columns, frame_of
+from rocketns.pipeline.contract.frames import Observation, frame_of
 from rocketns.pipeline.jobs import state
 from rocketns.pipeline.jobs.windows import key_windows
 from rocketns.pipeline.storage.results import materialized_if_small
 from rocketns.pipeline.stream.follow import Following, follow
 from rocketns.pipeline.stream.memory import (
-    MEMBERS,
-    as_boot,
     boots_in,
     members_at,
     partitions,
@@ -127,25 +124,26 @@ def test_a_broker_that_one_name_server_does_not_hear_and_another_does_is_a_parti
     for journal in journals.values():
         journal.lookup(UNTIL * SECOND, "t", 1)
     events = events_frame(spark, {ns: journal.records for ns, journal in journals.items()})
-    now = servers_at_watermark([], [as_boot(row.asDict()) for row in boots_in(events).collect()], None, 60 * SECOND)
+    now = servers_at_watermark([], boots_in(events), None, 60 * SECOND)
     assert now.watermark == UNTIL * SECOND
-    members = members_at(frame_of(spark, [], MEMBERS), events.where(F.col("ts") < now.watermark), now)
-    told = partitions(members, now, GRACE).collect()
-    found = {row.broker: (row.ns, row.by, row.since // SECOND, row.cause) for row in told}
+    told = partitions(members_at([], events.where(F.col("ts") < now.watermark), now), now, GRACE)
+    found = {row["broker"]: (row["ns"], row["by"], row["since"] // SECOND, row["cause"]) for row in told}
     assert found == {name: ("n2", ["n1"], *expected) for name, (*_, expected) in HEARD.items() if expected is not None}
 
 
-def test_the_habit_is_the_largest_of_the_last_gaps_but_a_burst_is_none(spark: SparkSession) -> None:
-    habits: list[tuple[list[int], int]] = [
+@pytest.mark.parametrize(
+    ("gaps", "seconds"),
+    [
         ([], 30),
         ([30_000] * 3, 30),
         ([10_000] * 8, 10),
         ([500] * 8, 30),
         ([1_000, 45_000, 20_000], 45),
         ([10_000] * 3, 30),
-    ]
-    frame = frame_of(spark, [(gaps,) for gaps, _ in habits], columns("gaps:longs", longs=ArrayType(LongType())))
-    assert frame.select(usual_us()).collect() == [(seconds * SECOND,) for _, seconds in habits]
+    ],
+)
+def test_the_habit_is_the_largest_of_the_last_gaps_but_a_burst_is_none(gaps: list[int], seconds: int) -> None:
+    assert usual_us(gaps) == seconds * SECOND
 
 
 class Follower:
@@ -166,7 +164,7 @@ class Follower:
             return after[name]
 
         new = New(events_frame(self.spark, part))
-        told, memory = step(self.memory, new, self.limits, store, materialized_if_small)
+        told, memory = step(self.memory, new, self.limits, store)
         assert set(after) == set(SCHEMAS)
         self.memory = Memory.of(after, json.loads(json.dumps(memory.plain())))
         self.lines += told

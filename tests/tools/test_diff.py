@@ -146,7 +146,7 @@ def test_only_the_differing_brokers_of_a_topic_are_shown() -> None:
     async def test(servers: list[NameServer]) -> None:
         found = await compared(servers, 0)
         addrs = [server.addr for server in servers]
-        shown.extend(cells(one, addrs) for one in await detailed(servers, found.latest, found.lasting))
+        shown.extend(cells(views, addrs) for _, views in await detailed(servers, found.latest, found.lasting))
 
     with_servers([SAME, other], test)
     assert shown == [["b r8 w8 perm 6", "b r8 w8 perm 4"], ["present", "missing"]]

@@ -6,15 +6,15 @@ import asyncio
 from asyncio import Semaphore, sleep
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import Any, TypeVar
 
 from rocketns.client.name_server import Fields
 from rocketns.client.resolving import RESOLVE_WITHIN_S
 from rocketns.doctor.asking import bodies
-from rocketns.doctor.asking.connecting import Call, Line, Timed, TooLargeError, UnreachedError, reach, resolve
-from rocketns.doctor.asking.requests import LOOK_AGAIN_AFTER_S, RETRY_PREFIX, BrokerRequest, broker_budget
+from rocketns.doctor.asking.connecting import Call, Line, TooLargeError, UnreachedError, reach, resolve
+from rocketns.doctor.asking.requests import LOOK_AGAIN_AFTER_S, BrokerRequest, broker_budget
 from rocketns.doctor.facts import (
     AddressFacts,
     BrokerFacts,
@@ -27,7 +27,6 @@ from rocketns.doctor.facts import (
     own_list,
     sends_less,
 )
-from rocketns.doctor.progress import ProgressLine
 from rocketns.doctor.words import _
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
@@ -51,25 +50,10 @@ SUBSCRIPTION_GROUP_NOT_EXIST = 26
 CONSUMER_NOT_ONLINE = 206
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A broker as name servers show it; of one that was only given, nothing but its address is known.
-
-    ``shown_by`` are the name servers that show it, ``by_all`` whether all that can be read do.
-    """
-
-    addr: str
-    name: str = ""
-    broker_id: int = 0
-    cluster: str = ""
-    shown_by: frozenset[str] = frozenset()
-    by_all: bool = False
-
-
-def choose(options: DoctorOptions, name_servers: Sequence[NameServerFacts]) -> tuple[list[Candidate], int]:
+def choose(options: DoctorOptions, name_servers: Sequence[NameServerFacts]) -> tuple[list[BrokerFacts], int]:
     """At most BROKERS_MAX, and those that the user named; how many could have been asked, too."""
     shown = _shown(name_servers)
-    given = [shown.get(addr, Candidate(addr)) for addr in options.brokers]
+    given = [shown.get(addr, BrokerFacts("", MASTER_ID, "", addr, is_announced=False)) for addr in options.brokers]
     wanted = _of_topics(options.topics, name_servers)
     fitting = [
         one for one in shown.values() if (wanted is None or one.name in wanted) and one.addr not in options.brokers
@@ -78,20 +62,14 @@ def choose(options: DoctorOptions, name_servers: Sequence[NameServerFacts]) -> t
     return [*given, *chosen], len(fitting) - len(chosen)
 
 
-def _shown(name_servers: Sequence[NameServerFacts]) -> dict[str, Candidate]:
-    """All brokers by address, as the first name server that has it shows it."""
-    readable = [one for one in name_servers if one.groups is not None]
-    shown_by: dict[str, set[str]] = {}
-    identities: dict[str, tuple[str, int, str]] = {}
-    for name_server in readable:
+def _shown(name_servers: Sequence[NameServerFacts]) -> dict[str, BrokerFacts]:
+    """All brokers by address, as the first name server that has it shows it: nothing but who they are."""
+    found: dict[str, BrokerFacts] = {}
+    for name_server in name_servers:
         for name, group in (name_server.groups or {}).items():
             for broker_id, addr in group.addrs:
-                identities.setdefault(addr, (name, broker_id, group.cluster or ""))
-                shown_by.setdefault(addr, set()).add(name_server.addr)
-    return {
-        addr: Candidate(addr, *identity, frozenset(shown_by[addr]), len(shown_by[addr]) == len(readable))
-        for addr, identity in identities.items()
-    }
+                found.setdefault(addr, BrokerFacts(name, broker_id, group.cluster or "", addr))
+    return found
 
 
 def _of_topics(topics: Iterable[str], name_servers: Sequence[NameServerFacts]) -> set[str] | None:
@@ -105,9 +83,9 @@ def _of_topics(topics: Iterable[str], name_servers: Sequence[NameServerFacts]) -
     return found or None
 
 
-def _in_turns(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+def _in_turns(candidates: Iterable[BrokerFacts]) -> Iterator[BrokerFacts]:
     """One of each cluster after the other, masters before slaves."""
-    clusters: dict[str, list[Candidate]] = {}
+    clusters: dict[str, list[BrokerFacts]] = {}
     for one in sorted(candidates, key=lambda one: (one.broker_id != 0, one.name, one.broker_id)):
         clusters.setdefault(one.cluster, []).append(one)
     turns = zip_longest(*(clusters[name] for name in sorted(clusters)))
@@ -135,22 +113,23 @@ class Interview:
         self._tables: dict[BrokerRequest, bytes | None] = {}
         self.found: dict[str, Any] = {name: {} for name in TABLES}
 
-    async def ask_all(self, first: Timed, lacking: Container[str]) -> None:
+    async def ask_all(self, lacking: Container[str]) -> None:
         """What is likelier to be large, or refused, comes later. ``lacking``: topics that some name server lacks."""
-        self.found["version"] = first.answer.version
-        if self._succeeded(BrokerRequest.GET_BROKER_RUNTIME_INFO, first.answer):
-            self.found["clock"] = _decoded(first.answer, lambda body: bodies.clock(body, first.asked_s, first.came_s))
+        call = self._call
+        self.found["version"] = call.first.version
+        if self._succeeded(BrokerRequest.GET_BROKER_RUNTIME_INFO, call.first):
+            self.found["clock"] = _decoded(call.first, lambda body: bodies.clock(body, call.asked_s, call.came_s))
         answer = await self._ask(BrokerRequest.GET_BROKER_CONFIG, {})
         self.found["configuration"] = settings = _decoded(answer, bodies.configuration)
         own = own_list(settings or {})[:NAME_SERVERS_MAX]
         self.found["name_servers"] = dict(zip(own, await asyncio.gather(*map(_ips, own)), strict=True))
-        for topic in (*self._options.topics, *(RETRY_PREFIX + group for group in self._options.groups)):
+        for topic in self._options.topics:
             await self._topic(topic, topic in lacking)
         for group in self._options.groups:
             await self._entry("consumers", group, BrokerRequest.GET_CONSUMER_CONNECTION_LIST, "consumerGroup",
                               bodies.consumers, CONSUMER_NOT_ONLINE)  # fmt: skip
             if (looked := await self._offsets(group)) is not None:
-                self.found["consumption"][group] = Consumption(*looked)
+                self.found["consumption"][group] = Consumption(looked)
             await self._group(group)
         await self._look_again_at_offsets()
 
@@ -178,17 +157,15 @@ class Interview:
                 if found is None:
                     self.found["similar"][group] = bodies.similar_groups(answer, group)
 
-    async def _offsets(self, group: str) -> tuple[tuple[Offsets, ...], float] | None:
+    async def _offsets(self, group: str) -> Offsets | None:
         """The offsets of the group: of the topics that were asked for, or of all that it has offsets of."""
-        queues: tuple[Offsets, ...] = ()
-        per_second = 0.0
+        queues: dict[tuple[str, int], tuple[int, int]] = {}
         for topic in self._options.topics or (None,):
             answer = await self._ask(BrokerRequest.GET_CONSUME_STATS, {"consumerGroup": group, "topic": topic})
             if (of_topic := _decoded(answer, bodies.offsets)) is None:
                 return None
-            queues += of_topic[0]
-            per_second += of_topic[1]
-        return queues, per_second
+            queues |= of_topic
+        return queues
 
     async def _look_again_at_offsets(self) -> None:
         """A second look at the offsets of those groups that could have consumed something since the first one."""
@@ -199,7 +176,7 @@ class Interview:
             await sleep(LOOK_AGAIN_AFTER_S)
         for group in waiting:
             if (looked := await self._offsets(group)) is not None:
-                self.found["consumption"][group] = replace(self.found["consumption"][group], later=looked[0])
+                self.found["consumption"][group] = replace(self.found["consumption"][group], later=looked)
 
     async def topics(self) -> bytes | None:
         """All topics of a broker before 5.0, and some of a newer one, whose size is measured. None: it does not say."""
@@ -235,7 +212,7 @@ class Interview:
 
     async def _ask(self, code: BrokerRequest, fields: Fields, also: int | None = None) -> RemotingCommand | None:
         """The answer, if its code is success or ``also``."""
-        answer = (await self._call.ask(code, fields, BYTES_MAX.get(code, ANSWER_BYTES_MAX))).answer
+        answer = await self._call.ask(code, fields, BYTES_MAX.get(code, ANSWER_BYTES_MAX))
         return answer if answer.code == also or self._succeeded(code, answer) else None
 
     def _succeeded(self, code: BrokerRequest, answer: RemotingCommand) -> bool:
@@ -268,14 +245,13 @@ async def _ips(name_server: str) -> tuple[str, ...]:
         return ()
 
 
-def _facts(candidate: Candidate, found: dict[str, Any]) -> BrokerFacts:
-    if candidate.shown_by:
-        return BrokerFacts(candidate.name, candidate.broker_id, candidate.cluster, candidate.addr, **found)
-    settings = found.get("configuration") or {}
-    return BrokerFacts(
-        settings.get("brokerName", ""), number(settings.get("brokerId"), MASTER_ID),
-        settings.get("brokerClusterName", ""), candidate.addr, is_announced=False, **found,
-    )  # fmt: skip
+def _facts(broker: BrokerFacts, found: dict[str, Any]) -> BrokerFacts:
+    """With what it said, and by its own words who it is, where no name server shows it."""
+    if not broker.is_announced:
+        settings = found.get("configuration") or {}
+        found |= {"name": settings.get("brokerName", ""), "cluster": settings.get("brokerClusterName", ""),
+                  "broker_id": number(settings.get("brokerId"), MASTER_ID)}  # fmt: skip
+    return replace(broker, **found)
 
 
 # Of one topic as JSON, with its key, without its name, which is there twice:
@@ -285,38 +261,41 @@ LARGE_BYTES = FRAME_SIZE_MAX_BYTES // 2
 
 
 async def ask_brokers(
-    options: DoctorOptions, name_servers: Sequence[NameServerFacts], line: Line, progress: ProgressLine
+    options: DoctorOptions, name_servers: Sequence[NameServerFacts], line: Line, say: Callable[[str], None]
 ) -> FleetFacts:  # fmt: skip
     """The facts, with what brokers say; AT_ONCE are asked at a time. Never raises for what they do."""
     (chosen, left_out), budget = choose(options, name_servers), broker_budget(options)
     lacking = {topic for topic in options.topics if any(one.lacks(topic) for one in name_servers)}
     # All topics that a name server lists would be a large registration.
     is_large = any(may_be_large(one.topics or ()) for one in name_servers)
+    shown = [{addr for group in one.groups.values() for _id, addr in group.addrs}
+             for one in name_servers if one.groups is not None]  # fmt: skip
     room, tables_at_once = Semaphore(AT_ONCE), Semaphore(TABLES_AT_ONCE)
 
-    async def ask(candidate: Candidate) -> tuple[AddressFacts, BrokerFacts | None]:
+    async def ask(broker: BrokerFacts) -> tuple[AddressFacts, BrokerFacts | None]:
         """How its address behaves, and what it says. None: nothing."""
         code = BrokerRequest.GET_BROKER_RUNTIME_INFO
         async with room:
-            reached = await reach(candidate.addr, code, ANSWER_BYTES_MAX, line, budget)
-            if reached.call is None or reached.first is None:
-                return reached.facts, None
-            asked = Interview(reached.call, options, tables_at_once)
+            address, call = await reach(broker.addr, code, ANSWER_BYTES_MAX, line, budget)
+            if call is None:
+                return address, None
+            asked = Interview(call, options, tables_at_once)
             try:
                 with suppress(UnreachedError, TimeoutError):
                     async with asyncio.timeout(BROKER_WITHIN_S):
-                        await asked.ask_all(reached.first, lacking)
-                        if not candidate.by_all or (is_large and not sends_less(asked.found["configuration"] or {})):
+                        await asked.ask_all(lacking)
+                        is_shown = bool(shown) and all(broker.addr in addrs for addrs in shown)
+                        if not is_shown or (is_large and not sends_less(asked.found["configuration"] or {})):
                             await asked.topics()
             finally:
-                reached.call.close()
-            return reached.facts, _facts(candidate, asked.found)
+                call.close()
+            return address, _facts(broker, asked.found)
 
-    progress.stage(_("asking brokers"), len(chosen))
-    found = await asyncio.gather(*(progress.counted(ask(one)) for one in chosen))
+    say(_("asking brokers"))
+    found = await asyncio.gather(*map(ask, chosen))
     return FleetFacts(
         options, tuple(name_servers), {address.addr: address for address, _broker in found},
-        tuple(broker for _address, broker in found if broker is not None), left_out, (budget.requests("brokers"),),
+        tuple(broker for _address, broker in found if broker is not None), left_out, budget.requests,
     )  # fmt: skip
 
 

@@ -130,15 +130,6 @@ class Line:
     within_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Timed:
-    """An answer, and when it was asked for and came, in epoch seconds of this machine's clock."""
-
-    answer: RemotingCommand
-    asked_s: float
-    came_s: float
-
-
 class TooLargeError(UnreachedError):
     """An answer has more bytes than are read. ``size``: how many."""
 
@@ -177,25 +168,41 @@ class _Connection(OutgoingConnection):
 
 
 class Call:
-    """See `open_call`. After an UnreachedError it is of no more use."""
+    """See `open_call`. After an UnreachedError it is of no more use.
 
-    def __init__(self, addr: str, connection: _Connection, line: Line, budget: RequestBudget, ms: float) -> None:
-        """``ms``: how long it took to connect."""
-        self.addr, self.ms = addr, ms
+    ``first`` is the answer to the first request; it was asked for at ``asked_s`` and came at ``came_s``, in epoch
+    seconds of this machine's clock.
+    """
+
+    first: RemotingCommand
+    asked_s = came_s = 0.0
+
+    def __init__(self, addr: str, connection: _Connection, line: Line, budget: RequestBudget) -> None:
+        self.addr = addr
         self._connection, self._line, self._budget = connection, line, budget
 
-    async def ask(self, code: int, fields: Fields, bytes_max: int) -> Timed:
+    async def begin(self, code: int, bytes_max: int) -> Call:
+        """Send the first request, which has no fields. The connection is closed where no answer comes."""
+        self.asked_s = time.time()
+        try:
+            self.first = await self.ask(code, {}, bytes_max)
+        except BaseException:
+            self.close()
+            raise
+        self.came_s = time.time()
+        return self
+
+    async def ask(self, code: int, fields: Fields, bytes_max: int) -> RemotingCommand:
         """The answer, of whatever code. UnreachedError if none comes that is a frame of at most so many bytes."""
         self._budget.spend(self.addr, code)
         signer = self._line.signer
         opaque, frame = encode_request(code, fields if signer is None else signer.signed(fields), SerializeType.JSON)
         self._connection.opaque, self._connection.size = opaque, 0
-        asked_s = time.time()
         if not self._connection.is_open or not self._connection.send(frame):
             raise self._failure("it ended the connection")
         expected = self._connection.answers.expect(opaque, lambda answer: answer, bytes_max)
         try:
-            answer = await asyncio.wait_for(expected, ANSWER_TIMES * self._line.within_s)
+            return await asyncio.wait_for(expected, ANSWER_TIMES * self._line.within_s)
         except TimeoutError:
             self.close()
             within_s = ANSWER_TIMES * self._line.within_s
@@ -206,7 +213,6 @@ class Call:
             raise self._failure(str(error)) from error
         finally:
             self._connection.answers.forget(opaque)
-        return Timed(answer, asked_s, time.time())
 
     def _failure(self, why: str) -> UnreachedError:
         """What the first bytes say of a peer that sent no answer."""
@@ -233,9 +239,7 @@ def _is_frame(first: bytes) -> bool:
 async def open_call(addr: str, ip: str, line: Line, budget: RequestBudget) -> Call:
     """A connection. UnreachedError if there is none, or no TLS over it."""
     budget.spend(addr, "connect")
-    began_s = time.monotonic()
     opened = await connect(ip, split(addr)[1], line.within_s)
-    ms = (time.monotonic() - began_s) * 1000
     connection = _Connection(addr)
     name = None if line.context is None else ""  # an address has none, and is not compared with a certificate
     try:
@@ -247,7 +251,7 @@ async def open_call(addr: str, ip: str, line: Line, budget: RequestBudget) -> Ca
         opened.close()
         connection.lost()
         raise _of_handshake(error) from error
-    return Call(addr, connection, line, budget, ms)
+    return Call(addr, connection, line, budget)
 
 
 def _of_handshake(error: Exception) -> UnreachedError:
@@ -261,18 +265,11 @@ def _of_handshake(error: Exception) -> UnreachedError:
     return UnreachedError(Reaction.CLOSED, f"it ended the TLS handshake: {error}")
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """``call`` and ``first``, the answer to the first request, are None where the address does not answer."""
-
-    facts: AddressFacts
-    call: Call | None = None
-    first: Timed | None = None
-
-
-async def reach(addr: str, code: int, bytes_max: int, line: Line, budget: RequestBudget) -> Reached:
-    """Connect and send a request without fields. Where the peer ends the connection at once, connect again the other
-    way: TLS or plain.
+async def reach(
+    addr: str, code: int, bytes_max: int, line: Line, budget: RequestBudget
+) -> tuple[AddressFacts, Call | None]:
+    """Connect and send a request without fields; None: no answer. Where the peer ends the connection at once, connect
+    again the other way: TLS or plain.
 
     The budget needs a row for the code and CONNECTS_MAX for ``connect``; the request is sent once more at most.
     """
@@ -281,26 +278,13 @@ async def reach(addr: str, code: int, bytes_max: int, line: Line, budget: Reques
         (ip, *_others) = ips = await resolve(addr, line.within_s)
         port = split(addr)[1] or 0
         facts = replace(facts, ips=ips, place=place_of(ip), is_here=await is_own(with_port(ip, port), port))
-        call, first = await _opened(addr, ip, code, bytes_max, line, budget)
-    except HandshakeError as error:
-        return Reached(replace(facts, outcome=error.outcome, error=str(error)))
+        call = await (await open_call(addr, ip, line, budget)).begin(code, bytes_max)
     except UnreachedError as error:
         outcome = error.outcome
-        if outcome is Reaction.CLOSED:
+        if outcome is Reaction.CLOSED and not isinstance(error, HandshakeError):
             outcome = await _other_way(addr, ip, code, bytes_max, line, budget) or outcome
-        return Reached(replace(facts, outcome=outcome, error=str(error)))
-    return Reached(replace(facts, outcome=Reaction.ANSWERED, ms=call.ms), call, first)
-
-
-async def _opened(
-    addr: str, ip: str, code: int, bytes_max: int, line: Line, budget: RequestBudget
-) -> tuple[Call, Timed]:
-    call = await open_call(addr, ip, line, budget)
-    try:
-        return call, await call.ask(code, {}, bytes_max)
-    except BaseException:
-        call.close()
-        raise
+        return replace(facts, outcome=outcome, error=str(error)), None
+    return replace(facts, outcome=Reaction.ANSWERED), call
 
 
 async def _other_way(
@@ -311,12 +295,12 @@ async def _other_way(
         if line.context is None:
             (await open_call(addr, ip, replace(line, context=_any_tls()), budget)).close()
             return Reaction.SPEAKS_TLS
-        call, _ = await _opened(addr, ip, code, bytes_max, replace(line, context=None), budget)
+        call = await open_call(addr, ip, replace(line, context=None), budget)
+        (await call.begin(code, bytes_max)).close()
     except HandshakeError:
         return Reaction.SPEAKS_TLS
     except UnreachedError:
         return None
-    call.close()
     return Reaction.SPEAKS_PLAIN
 
 

@@ -202,7 +202,6 @@ def _sightings(found: Iterable[Sighting]) -> tuple[str, ...]:
 CLOCKS = "clocks"
 APART_MS = 5_000  # at least, whatever the uncertainty
 FAR_APART_MS = 60_000  # timed messages, and consuming from a time on, are wrong by a minute then
-LINES_MAX = 10
 Told = tuple[BrokerFacts, BrokerClock]
 
 
@@ -216,8 +215,6 @@ def clocks(facts: FleetFacts) -> Iterator[Diagnosis]:
     apart = [(broker, clock) for broker, clock in told if _apart_ms(clock, usual) >= APART_MS]
     if apart:
         yield _apart(told, apart, usual)
-    elif (off_ms := _apart_ms(usual, BrokerClock(0, 0))) >= APART_MS:
-        yield _own(usual, off_ms, len(told))
 
 
 def _middle(clock: BrokerClock) -> int:
@@ -235,30 +232,16 @@ def _apart(told: Sequence[Told], apart: Sequence[Told], usual: BrokerClock) -> D
     sentence = _("The clock of %(brokers)s differs from those of other brokers by %(seconds).1f s or more: delayed "
                  "messages, and times of messages, are wrong by that.") % {
         "brokers": names, "seconds": most_ms / 1000}  # fmt: skip
-    ordered = sorted(told, key=lambda one: _middle(one[1]))
-    shown = ordered if len(ordered) <= LINES_MAX else [*ordered[: LINES_MAX // 2], *ordered[-LINES_MAX // 2 :]]
     lines = tuple(
         _("%(broker)s (%(addr)s): %(ahead)+.1f s from this machine's clock, give or take %(unsure).1f s "
           "(bootTimestamp and runtime of request 28)")
         % {"broker": broker.name, "addr": broker.addr, "ahead": _middle(clock) / 1000,
            "unsure": (clock.to_ms - clock.from_ms) / 2000}  # at least half a second: a broker counts whole ones
-        for broker, clock in shown
+        for broker, clock in sorted(told, key=lambda one: _middle(one[1]))
     )  # fmt: skip
     commands = (_("# on the machine of %(brokers)s:") % {"brokers": names}, "timedatectl set-ntp true")
     weight = Weight.PARTLY if most_ms >= FAR_APART_MS else Weight.NOTE
     return Diagnosis(CLOCKS, Health.ILL, sentence, lines, commands, weight)
-
-
-def _own(usual: BrokerClock, off_ms: int, brokers: int) -> Diagnosis:
-    """All brokers agree, and this machine does not."""
-    sentence = _("This machine's clock differs from the brokers' by %(seconds).1f s or more. Theirs agree.") % {
-        "seconds": off_ms / 1000}  # fmt: skip
-    evidence = _.plural("%(n)d broker: %(ahead)+.1f s from this machine's clock",
-                        "%(n)d brokers: %(ahead)+.1f s from this machine's clock", brokers) % {
-        "n": brokers, "ahead": _middle(usual) / 1000}  # fmt: skip
-    return Diagnosis(
-        CLOCKS, Health.ILL, sentence, (evidence,), (_("# on this machine:"), "timedatectl set-ntp true"), Weight.NOTE
-    )
 
 
 VERSION = "broker-version"

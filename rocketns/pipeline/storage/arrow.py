@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.json as pj  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
@@ -39,8 +40,11 @@ LINE = StructType([field for field in RECORD.fields if field.name not in FOLDERS
 # default, and then it has about 300,000 rows.
 FILE_BYTES_MAX, FILE_ROWS_MAX = 128 << 20, 1 << 20
 FOLDERS_AT_ONCE = min(4, os.cpu_count() or 1)
-# The rows of a row group, the least that a task of Spark reads.
+# The rows of a row group, the least that a task of Spark reads. Heartbeats, which are nearly all records, have groups
+# of their own, so that whoever looks for another kind passes them over.
 GROUP_ROWS = 1 << 17
+# Names fit into such a dictionary. One of numbers and times would have as many values as there are rows.
+DICTIONARY_BYTES = 1 << 15
 
 FILE_NAME = "part-0.parquet"
 
@@ -195,6 +199,10 @@ class _Writer:
         rows = pa.concat_tables(self._waiting)
         if self._file is None:
             self._place.mkdir(parents=True)
-            self._file = pq.ParquetWriter(self._place / FILE_NAME, rows.schema)
-        self._file.write_table(rows, GROUP_ROWS)
+            path = self._place / FILE_NAME
+            self._file = pq.ParquetWriter(path, rows.schema, dictionary_pagesize_limit=DICTIONARY_BYTES)
+        beats = pc.equal(rows["ev"], "hb")
+        for part in (rows.filter(beats), rows.filter(pc.invert(beats))):
+            if part.num_rows:
+                self._file.write_table(part, GROUP_ROWS)
         self._waiting = []

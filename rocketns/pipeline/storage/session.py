@@ -22,6 +22,7 @@ RUN_SETTINGS = {
     "spark.sql.lightweightPlanChangeValidation": "false",
     "spark.sql.maxConcurrentOutputFileWriters": "64",
     "spark.sql.maxPlanStringLength": "100",
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "50000",
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.codegen.useIdInClassName": "false",
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, CLOCK_DAYS, EVENTS, NS_UPTIME
 from rocketns.pipeline.jobs.brokers import broker_stats, departures
-from rocketns.pipeline.jobs.tallies import GAPS
-from tests.pipeline.frames import Row, frame
+from rocketns.pipeline.jobs.tallies import GAPS, gaps
+from tests.pipeline.frames import Row, frame, rows
 from tests.pipeline.journals import SECOND
 
 UP = [{"ns": "n", "boot": 1, "t1": 0, "t2": 1000 * SECOND, "end_cause": "open"}]
@@ -73,6 +73,11 @@ def life(ns: str, t1: float, t2: float, end_cause: str, broker: str = "", bid: i
 def beats(ns: str, *seconds: int) -> list[Row]:
     named = {"ns": ns, "cluster": "c", "bid": 0, "addr": "0", "ev": "hb"}
     return [{**named, "ts": second * SECOND} for second in seconds]
+
+
+def test_a_lost_heartbeat_makes_no_longer_gap(spark: SparkSession) -> None:
+    heard = [{**one, "gap": 30_000} for one in beats("n", 30, 90)]
+    assert rows(gaps(frame(spark, EVENTS, heard), SEEN), "gap_ms", "n") == [(30_000, 2)]
 
 
 # broker → (its intervals, its heartbeats, the departures that they mean)
