@@ -44,12 +44,6 @@ cdef enum:
     LENGTH_BYTES = 4  # of the length before a frame
 
 
-cdef bint is_small_host(Reactor *reactor, Connection *connection, size_t size) noexcept nogil:
-    """Reactor thread only. Whether little of the connection's host is at control with this frame, or else nothing."""
-    cdef int64_t waiting = load(&reactor.shared.hosts.hosts[connection.host].queued_bytes)
-    return waiting == 0 or waiting + <int64_t>size <= SMALL_HOST_BYTES_MAX
-
-
 cdef bint is_crowded(Reactor *reactor) noexcept nogil:
     """Reactor thread only. Whether too many bytes wait for control. If so, control sends RESUME when it caught up.
 
@@ -71,14 +65,15 @@ cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) n
     The frame may be of any size if a broker registered from the connection, or if little of its host is at control.
     Both have room where a crowd has none left.
     """
-    cdef int64_t queued = load(&reactor.shared.queued_bytes)
+    cdef int64_t queued = load(&reactor.shared.queued_bytes), of_host
     if connection.in_flight == 0:
         if connection.is_known and queued <= reactor.shared.limits.known_frames_bytes_max:
             return True
         if size <= FIRST_FRAME_BYTES_MAX and queued <= reactor.shared.limits.first_frames_bytes_max:
             return True
-        if queued + <int64_t>size <= reactor.shared.limits.small_hosts_frames_bytes_max:
-            if is_small_host(reactor, connection, size):
+        of_host = load(&reactor.shared.hosts.hosts[connection.host].queued_bytes)
+        if of_host == 0 or of_host + <int64_t>size <= SMALL_HOST_BYTES_MAX:
+            if queued + <int64_t>size <= reactor.shared.limits.small_hosts_frames_bytes_max:
                 return True
     if reactor.waiting.waiting and not reactor.is_resuming:
         return False  # others wait already
