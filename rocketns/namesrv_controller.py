@@ -15,7 +15,7 @@ from rocketns.access.refusals import INTERVAL_MS
 from rocketns.client.connection import Forget, OutgoingConnection
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration, properties
-from rocketns.filewriter import FileWriter
+from rocketns.files import FileWriter
 from rocketns.first_routes import FirstRoutes
 from rocketns.processor.trail import COUNTED_EVERY_MS
 from rocketns.routeinfo.events import ConfigChanged

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
-from rocketns.filewriter import FileWriter
+from rocketns.files import FileWriter
 from rocketns.fleet.state import FleetState
 from rocketns.processor import client
 from rocketns.processor.context import Now

@@ -1,20 +1,62 @@
-"""The listening socket, and the open files that its connections need."""
+"""The listening socket, the open files that its connections need, and who else listens at a port."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import logging
 import os
 import resource
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from rocketns.addresses import ANY_ADDRESS, bare, unmapped
 from rocketns.config import Limits
 from rocketns.errors import StartupError
 from rocketns.javatext import parse_int
+from rocketns.logtext import one_line
+
+LISTENS = "0A"
+COMMAND_CHARACTERS_MAX = 120
+
+
+def listeners(port: int, proc: Path = Path("/proc")) -> list[str]:
+    """``process PID (COMMAND)`` for each process that listens at the port and may be read; empty if none may."""
+    sockets = {f"socket:[{inode}]" for inode in _inodes(port, proc)}
+    processes = sorted((one for one in proc.iterdir() if one.name.isdecimal()), key=lambda one: int(one.name))
+    return [f"process {folder.name} ({_command(folder)})" for folder in processes if sockets & _opened(folder)]
+
+
+def _inodes(port: int, proc: Path) -> Iterator[str]:
+    """Of listening sockets. A line has: number, local address:port in hexadecimal, remote one, state, …, inode."""
+    for name in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            for line in (proc / "net" / name).read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == LISTENS and int(fields[1].rpartition(":")[2], 16) == port:
+                    yield fields[9]
+
+
+def _opened(process: Path) -> set[str]:
+    """What its descriptors lead to. Those of other users are seen by root alone, and files may be closed meanwhile."""
+    found = set()
+    with contextlib.suppress(OSError):
+        for descriptor in (process / "fd").iterdir():
+            with contextlib.suppress(OSError):
+                found.add(str(descriptor.readlink()))
+    return found
+
+
+def _command(process: Path) -> str:
+    try:
+        words = (process / "cmdline").read_bytes().rstrip(b"\0").replace(b"\0", b" ").decode("utf-8", "replace")
+    except OSError:
+        words = "ended meanwhile"
+    return one_line(words if len(words) <= COMMAND_CHARACTERS_MAX else f"{words[:COMMAND_CHARACTERS_MAX]}…")
+
 
 log = logging.getLogger("rocketns.controller")
 
@@ -83,11 +125,13 @@ def bind(host: str, port: int, *, ipv4_only: bool = False, chosen_by: str = "lis
 
 
 def _not_bound(host: str, port: int, error: Exception, chosen_by: str) -> str:
-    """The message for the operator; where the port is in use, with what to do."""
+    """The message for the operator; where the port is in use, with its users and the way to another one."""
     message = f"Failed to bind to {host}:{port}: {error}"
     if not isinstance(error, OSError) or error.errno != errno.EADDRINUSE:
         return message
-    return f"{message}. Stop the process that uses it (root sees it by ss -ltnp), or choose another port by {chosen_by}"
+    users = listeners(port)
+    said = f"It is used by {', '.join(users)}" if users else "Root sees by ss -ltnp which process uses it"
+    return f"{message}. {said}. Stop that process, or choose another port by {chosen_by}"
 
 
 def _bound_to_every_address(port: int, ipv4_only: bool) -> socket.socket:
