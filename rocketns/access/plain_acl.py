@@ -16,7 +16,7 @@ from rocketns.access.classes import RIGHTS, Access
 from rocketns.access.policy_values import PolicyError, add_secret
 from rocketns.access.principal import Network, Principal
 from rocketns.access.signature import Secret
-from rocketns.extras import install_command
+from rocketns.errors import install_command
 
 EVERYWHERE = ("*", "*.*.*.*", "*:*:*:*:*:*:*:*")
 ACCOUNTS_MAX = 1_000

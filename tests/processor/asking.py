@@ -9,7 +9,7 @@ from typing import Any
 
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from rocketns.config import Configuration
-from rocketns.filewriter import Done, FileWriter, WrittenFile
+from rocketns.files import Done, FileWriter, WrittenFile
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext, Now, UnregisterQueue
