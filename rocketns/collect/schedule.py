@@ -103,7 +103,7 @@ class Rounds:
         self.unanswered: set[str] = set()
         self.count = 0
         self.last_s: float | None = None
-        self._pause_s = pause_s
+        self.pause_s = pause_s
         self._suspects: dict[str, None] = {}
         self._turn: deque[str] = deque()
         self._asked: set[str] = set()
@@ -159,7 +159,7 @@ class Rounds:
         if self._is_running and not self._turn and not self._asked:
             self._is_running = False
             self.last_s, self.count = now_s - self._began_s, self.count + 1
-        if not self._is_running and self.seen and now_s >= self._began_s + self._pause_s:
+        if not self._is_running and self.seen and now_s >= self._began_s + self.pause_s:
             self._is_running, self._began_s, self._turn = True, now_s, deque(self.seen)
             self._skip()
 
@@ -171,8 +171,8 @@ class Rounds:
     def wait_s(self, now_s: float) -> float:
         """How long until a round may begin, if nothing else happens."""
         if self._is_running or not self.seen:
-            return self._pause_s
-        return max(0.0, self._began_s + self._pause_s - now_s)
+            return self.pause_s
+        return max(0.0, self._began_s + self.pause_s - now_s)
 
     def answered(self, topic: str, seen: SeenTopic) -> None:
         """There was an answer."""

@@ -191,9 +191,9 @@ class CollectedServer:
             with self._counted():
                 self.watch.poll(ask, body, sent, asyncio.get_running_loop().time())
             if ask == NAMES and self.phase is Phase.READING:
-                topics, per_second = len(self.rounds.seen), self.budget.per_second
-                log.info("%s: times of its %d topics are known to %s: a round of lookups takes as long at %g/s",
-                         self.name, topics, shown(topics / per_second), per_second)  # fmt: skip
+                topics = len(self.rounds.seen)
+                round_s = max(self.rounds.pause_s, topics / self.budget.per_second)
+                log.info("%s: times of its %d topics are known to %s, a round", self.name, topics, shown(round_s))
         self._unread.discard(ask)
         self.refused.pop(ask, None)
         self.errors.pop(LOOKUP if ask.is_lookup else ask, None)

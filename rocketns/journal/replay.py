@@ -93,7 +93,8 @@ class Replay:
             broker.live.seen_epoch_ms = long_of(record["seen"])
 
     def _group(self, record: Record) -> None:
-        self._put_group(self._broker(record), record)
+        group = self.routes.put_group(self._broker(record), self._name(record["gcluster"]))
+        group.zone_name, group.enable_acting_master = _text_or_none(record.get("zone")), bool(record["acting"])
 
     def _tput(self, record: Record) -> None:
         name = self._broker(record)
@@ -118,8 +119,6 @@ class Replay:
             put_known(self.routes.topics, self._name(record["broker"]), _queues(record["topics"]))
         elif "live" in record:
             self._live(record)
-        elif "acting" in record:
-            self._put_group(self._name(record["broker"]), record)
         elif record.get("end"):
             looked = record.get("looked")
             self.looked_epoch_ms = None if looked is None else long_of(looked) // 1000
@@ -154,14 +153,6 @@ class Replay:
         if "fs" in record or not keeps_filters:
             live.filter_servers = servers
         group = self.routes.groups[name]
-        group.zone_name, group.enable_acting_master = switches
-
-    def _put_group(self, name: str, record: Record) -> None:
-        if "acting" not in record:
-            self.routes.remove_group(name)
-            return
-        cluster, switches = self._name(record["gcluster"]), (_text_or_none(record.get("zone")), bool(record["acting"]))
-        group = self.routes.put_group(name, cluster)
         group.zone_name, group.enable_acting_master = switches
 
     def _live(self, record: Record) -> None:

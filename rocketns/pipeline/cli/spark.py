@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JAVA_MIN = 17
-# Spark's default of 200 partitions would make more tasks than most tables of one process have work for.
-LOCAL = {"spark.sql.shuffle.partitions": "16"}
+# Spark's default of 200 partitions would make more tasks than most tables of one process have work for. Checksums tell
+# whether a part that was lost with its machine is the same when it is computed again.
+LOCAL = {"spark.sql.shuffle.orderIndependentChecksum.enabled": "false", "spark.sql.shuffle.partitions": "16"}
 # Compiling the plan of a small batch, planning each stage again, and inferring filters from others take longer than the
 # batch. So do many tasks.
 SMALL_BATCHES = {

@@ -202,7 +202,7 @@ def _asked(callers: DataFrame) -> DataFrame:
 
 WRITE = 2  # the bit of ``p`` without which a producer leaves a broker's queues out
 MASTER = 0
-PIECE = [*SEGMENT, "p1", "p2"]
+PIECE = ["p1", "p2", *SEGMENT]
 
 
 def imbalance(read_segments: DataFrame, broker_intervals: DataFrame) -> DataFrame:

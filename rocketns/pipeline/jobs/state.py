@@ -87,14 +87,11 @@ def broker_intervals(events: DataFrame, base: Base, observation: Observation) ->
 
 
 def topic_intervals(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
-    """TOPIC_INTERVALS."""
-    changes = topic_changes(counted(events, base, observation))
-    return conform(held_topics(changes, base).select("*", "value.*"), TOPIC_INTERVALS)
-
-
-def held_topics(changes: DataFrame, base: Base) -> DataFrame:
-    """``intervals`` of ``topic_changes``; snapshots correct them after lost records."""
-    return intervals(with_found_gone(changes, TOPIC, base.snapshots), TOPIC, base.uptime)
+    """TOPIC_INTERVALS. Snapshots correct them after lost records."""
+    changes = topic_changes(counted(events, base, observation)).withColumn("key", F.xxhash64("ns", "boot", *TOPIC))
+    key = ("key", *TOPIC)  # sorting by a number first takes half the time: names often begin alike
+    found = intervals(with_found_gone(changes, key, base.snapshots), key, base.uptime)
+    return conform(found.select("*", "value.*"), TOPIC_INTERVALS)
 
 
 def topic_changes(events: DataFrame) -> DataFrame:
@@ -138,7 +135,7 @@ def intervals(changes: DataFrame, key: Sequence[str], uptime: DataFrame, *ending
     columns of the change that opened the interval, t1, t2, end_cause, ``closed`` (a change ended it, not its name
     server), t1_early and t2_early (by how much earlier these changes may have come, if they were observed), and
     ``next``: a struct of the next change's t, early, cause and ``ending`` columns, null if there is none."""
-    in_order = Window.partitionBy("ns", "boot", *key).orderBy("seq")
+    in_order = Window.partitionBy(*key, "ns", "boot").orderBy("seq")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     turns = (
         changes.withColumn("begin", F.max("ts").over(so_far))  # the clock may have been set back
@@ -181,7 +178,7 @@ def with_found_gone(changes: DataFrame, key: Sequence[str], snapshots: DataFrame
     begins = snapshots.groupBy("ns", "boot").agg(
         F.sort_array(F.collect_list(F.struct("snap", "end_seq", "end_ts"))).alias("begins")
     )
-    in_order = Window.partitionBy("ns", "boot", *key).orderBy("seq")
+    in_order = Window.partitionBy(*key, "ns", "boot").orderBy("seq")
     later = F.get(F.filter("begins", lambda begin: begin["snap"] > F.col("seq")), F.lit(0))
     passed_over = F.col("next_seq").isNull() | (F.col("next_seq") > later["end_seq"])
     names = [name for name in changes.columns if name not in ("ns", "boot", *key)]

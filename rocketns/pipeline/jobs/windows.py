@@ -46,6 +46,8 @@ SAME_REQUEST_US = 1_000_000  # a down and the tdel that it causes are written wi
 # Whether the name servers differ.
 AGREE, PERHAPS, SURELY = 0, 1, 2
 SUMS = ("n", "x", "xx", "sn", "sx", "sxx")
+# Rows are sorted by a hash of these names first, which takes half the time: names often begin alike.
+KEYED, NAMED = ("key", *TOPIC), ("key", "topic")
 
 
 def key_windows(
@@ -79,16 +81,16 @@ def key_windows(
 def _stretches_of_difference(points: DataFrame) -> DataFrame:
     """topic, broker, t1, t2, t1_early, t2_early, opened_by, cause, doubt (LOST_RECORDS where only values in doubt
     differ)."""
-    in_order = Window.partitionBy(*TOPIC).orderBy("t")
+    in_order = Window.partitionBy(*KEYED).orderBy("t")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     sums = [F.sum(name).over(so_far).alias(name) for name in SUMS]
     differ = F.col("n") * F.col("xx") != F.col("x") * F.col("x")
     surely = F.col("sn") * F.col("sxx") != F.col("sx") * F.col("sx")
     return (
         _steps(points)
-        .groupBy(*TOPIC, "t")
+        .groupBy(*KEYED, "t")
         .agg(*each(F.sum, *SUMS), F.max("early").alias("early"), F.min(F.struct("ns", "cause")).alias("first"))
-        .select(*TOPIC, "t", "early", "first", *sums)
+        .select(*KEYED, "t", "early", "first", *sums)
         .withColumn("differ", F.when(surely, SURELY).when(differ, PERHAPS).otherwise(AGREE))
         .withColumn("differed", F.coalesce(F.lag("differ").over(in_order), F.lit(AGREE)))
         .where("differ <> differed")
@@ -105,7 +107,7 @@ def _stretches_of_difference(points: DataFrame) -> DataFrame:
 def _steps(points: DataFrame) -> DataFrame:
     """What each point adds to the running sums: n (known values), x (their numbers), xx (the squares), and sn, sx, sxx
     of those that are not in doubt."""
-    before = Window.partitionBy(*TOPIC, "ns").orderBy("t")
+    before = Window.partitionBy(*KEYED, "ns").orderBy("t")
 
     def number(known: str) -> Column:
         return F.when(F.col(known), F.col("place")).otherwise(F.lit(0))
@@ -117,10 +119,10 @@ def _steps(points: DataFrame) -> DataFrame:
     summed = F.struct(*[value.alias(name) for name, value in now.items()])
     was = F.lag("now").over(before)
     return (
-        points.select(*TOPIC, "ns", "t", "cause", "early", summed.alias("now"))
+        points.select(*KEYED, "ns", "t", "cause", "early", summed.alias("now"))
         .withColumn("was", was)
         .select(
-            *TOPIC, "ns", "t", "cause", "early",
+            *KEYED, "ns", "t", "cause", "early",
             *[(F.col(f"now.{name}") - F.coalesce(F.col(f"was.{name}"), F.lit(0))).alias(name) for name in SUMS],
         )
         .where("n <> 0 or x <> 0 or sn <> 0")
@@ -169,7 +171,7 @@ END_OF_DOUBT, DOUBT, CLOSES, GOES_DOWN, COMES_UP, OPENS = range(6)
 
 
 def points_of(topic_intervals: DataFrame, ns_uptime: DataFrame, topic_doubts: DataFrame | None = None) -> DataFrame:
-    """What applies from ``t`` on: topic, broker, ns, t, known, value (null: absent), place (a number of the value among
+    """What applies from ``t`` on: KEYED, ns, t, known, value (null: absent), place (a number of the value among
     those of the key), sure (known, and not in doubt), cause, early (by how much earlier an observed change may have
     come, us); one row per time and name server.
 
@@ -178,13 +180,14 @@ def points_of(topic_intervals: DataFrame, ns_uptime: DataFrame, topic_doubts: Da
     points = _of_intervals(topic_intervals).unionByName(_of_servers(topic_intervals, knowing_topics(ns_uptime)))
     if topic_doubts is not None:
         points = points.unionByName(_of_doubts(topic_doubts))
+    points = points.withColumn("key", F.xxhash64(*TOPIC))
     # The windows by key come first: then what is sorted by key is not sent around again for each name server.
-    numbered = points.withColumn("place", F.dense_rank().over(Window.partitionBy(*TOPIC).orderBy("value")).cast("long"))
+    numbered = points.withColumn("place", F.dense_rank().over(Window.partitionBy(*KEYED).orderBy("value")).cast("long"))
     found = _filled(numbered).where("next_t is null or next_t > t")
     known = F.coalesce("last.known", F.lit(False))  # a doubt may come before the first point that was not left out
     sure = known & ~F.coalesce("doubt", F.lit(False))
     return found.select(
-        *TOPIC, "ns", "t", known.alias("known"), "last.value", "place", sure.alias("sure"), "cause", "early"
+        *KEYED, "ns", "t", known.alias("known"), "last.value", "place", sure.alias("sure"), "cause", "early"
     )
 
 
@@ -195,7 +198,7 @@ def knowing_topics(ns_uptime: DataFrame) -> DataFrame:
 
 def _filled(points: DataFrame) -> DataFrame:
     """With ``next_t``, and on each point the latest state so far: ``last`` (known, value), its place, doubt."""
-    in_order = Window.partitionBy(*TOPIC, "ns").orderBy("t", "rank")
+    in_order = Window.partitionBy(*KEYED, "ns").orderBy("t", "rank")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     tells = F.col("known").isNotNull()
     latest = {
@@ -204,7 +207,7 @@ def _filled(points: DataFrame) -> DataFrame:
         "doubt": F.col("doubt"),
     }
     return points.select(
-        *TOPIC, "ns", "t", "cause", "early", F.lead("t").over(in_order).alias("next_t"),
+        *KEYED, "ns", "t", "cause", "early", F.lead("t").over(in_order).alias("next_t"),
         *[F.last(column, ignorenulls=True).over(so_far).alias(name) for name, column in latest.items()],
     )  # fmt: skip
 
@@ -264,84 +267,71 @@ def topic_segments(
     windows = certain(key_windows).where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))
     diverging = windows.select("topic").distinct()
     all_points = points_of(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime)
-    points = checkpoint(all_points.select(*TOPIC, "ns", "t", "known", "value"))
-    return conform(_merged(_views(points, _pieces(points, _covers(windows)))), TOPIC_SEGMENTS)
+    of_topics = F.xxhash64("topic").alias("key")
+    points = checkpoint(all_points.select(of_topics, *TOPIC, "ns", "t", "known", "value"))
+    return conform(_merged(_pieces(points, _covers(windows))), TOPIC_SEGMENTS)
 
 
 def _covers(windows: DataFrame) -> DataFrame:
-    """The union of a topic's windows: topic, t1, t2. No cover begins where another one ends."""
-    in_order = Window.partitionBy("topic").orderBy("t1", "t2")
+    """The union of a topic's windows: NAMED, t1, t2. No cover begins where another one ends."""
+    in_order = Window.partitionBy(*NAMED).orderBy("t1", "t2")
     earlier = in_order.rowsBetween(Window.unboundedPreceding, -1)
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     begins = F.coalesce(F.col("t1") > F.max("t2").over(earlier), F.lit(True)).cast("int")
     return (
-        windows.select("topic", "t1", "t2")
+        windows.select(F.xxhash64("topic").alias("key"), "topic", "t1", "t2")
         .withColumn("begins", begins)
         .withColumn("cover", F.sum("begins").over(so_far))
-        .groupBy("topic", "cover")
+        .groupBy(*NAMED, "cover")
         .agg(F.min("t1").alias("t1"), F.max("t2").alias("t2"))
     )
 
 
 def _pieces(points: DataFrame, covers: DataFrame) -> DataFrame:
-    """topic, t1, t2 between successive points within the covers."""
-    no_end = F.lit(None).cast("long")
+    """NAMED, t1, t2, views: pieces between successive points within the covers. A point applies to the pieces from
+    ``since`` to ``until``: up to its key's next point at its name server. The pieces of a topic are counted in one
+    sweep, so that no point is compared with pieces that it does not apply to."""
     begin = F.struct(F.col("t1").alias("t"), F.col("t2").alias("end"))
-    end = F.struct(F.col("t2").alias("t"), no_end.alias("end"))
-    bounds = covers.select("topic", F.explode(F.array(begin, end)).alias("bound")).select("topic", "bound.*")
-    times = points.select("topic", "t", no_end.alias("end")).unionByName(bounds)
-    in_order = Window.partitionBy("topic").orderBy("t")
+    end = F.struct(F.col("t2").alias("t"), F.lit(None).cast("long").alias("end"))
+    bounds = covers.select(*NAMED, F.explode(F.array(begin, end)).alias("bound")).select(*NAMED, "bound.*")
+    topic = Window.partitionBy(*NAMED)
+    in_order = topic.orderBy("t", F.desc_nulls_last("end"))  # the begin of a cover comes before the points of its time
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    return (
-        times.groupBy("topic", "t")
-        .agg(F.max("end").alias("end"))
-        .withColumn("cover_end", F.last("end", ignorenulls=True).over(so_far))
-        .withColumn("t2", F.lead("t").over(in_order))
-        .where("t < cover_end")
-        .select("topic", F.col("t").alias("t1"), "t2")
+    first = F.coalesce(F.lag("t").over(in_order) < F.col("t"), F.lit(True))
+    inside = F.coalesce(F.col("t") < F.last("end", ignorenulls=True).over(so_far), F.lit(False))
+    swept = (
+        points.unionByName(bounds, allowMissingColumns=True)
+        .withColumns({"first": first, "inside": inside})
+        .withColumn("piece", F.count_if(F.col("first") & F.col("inside")).over(so_far))
+        .withColumns(
+            {"since": F.col("piece") + F.when(F.col("inside"), 0).otherwise(1), "all": F.max("piece").over(topic)}
+        )
     )
-
-
-def _views(points: DataFrame, pieces: DataFrame) -> DataFrame:
-    """topic, t1, t2, views. A point applies to the pieces that begin until its key's next point at its name server. The
-    pieces of a topic are counted in one sweep, so that no point is compared with pieces that it does not apply to."""
-    numbered = _numbered(points, pieces)
-    last = F.coalesce(F.lead("before").over(Window.partitionBy(*TOPIC, "ns").orderBy("t")), F.col("all"))
+    begins = swept.where("first").withColumn("t2", F.lead("t").over(in_order)).where("inside")
+    until = F.coalesce(F.lead("since").over(Window.partitionBy(*NAMED, "broker", "ns").orderBy("t")) - 1, F.col("all"))
     shown = F.struct("broker", *[F.col(f"value.{name}").alias(name) for name in VALUE])
     views = (
-        numbered.where("t2 is null")
-        .withColumns({"last": last, "shown": F.when(F.col("value").isNotNull(), shown)})
-        .where("known and last > before")
-        .select("topic", "ns", "shown", F.explode(F.sequence(F.col("before") + 1, "last")).alias("piece"))
-        .groupBy("topic", "piece", "ns")
+        swept.where("ns is not null")
+        .withColumns({"until": until, "shown": F.when(F.col("value").isNotNull(), shown)})
+        .where("known and until >= since")
+        .select(*NAMED, "ns", "shown", F.explode(F.sequence("since", "until")).alias("piece"))
+        .groupBy(*NAMED, "piece", "ns")
         .agg(F.sort_array(F.collect_list("shown")).alias("view"))
-        .groupBy("topic", "piece")
+        .groupBy(*NAMED, "piece")
         .agg(F.sort_array(F.collect_list(F.struct("ns", "view"))).alias("views"))
     )
-    begins = pieces.withColumn("piece", F.row_number().over(Window.partitionBy("topic").orderBy("t1")))
-    return begins.join(views, ["topic", "piece"]).drop("piece")
-
-
-def _numbered(points: DataFrame, pieces: DataFrame) -> DataFrame:
-    """Points and pieces (those with ``t2``) by time ``t``, with ``before``: how many pieces of the topic begin before a
-    point; ``all``: how many there are."""
-    begins = pieces.select("topic", F.col("t1").alias("t"), "t2")
-    every = points.unionByName(begins, allowMissingColumns=True)
-    topic = Window.partitionBy("topic")
-    # A null comes first: a point applies to a piece that begins at the same time.
-    so_far = topic.orderBy("t", "t2").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    return every.withColumns({"before": F.count("t2").over(so_far), "all": F.count("t2").over(topic)})
+    return begins.select(*NAMED, "piece", F.col("t").alias("t1"), "t2").join(views, [*NAMED, "piece"])
 
 
 def _merged(pieces: DataFrame) -> DataFrame:
     """Join successive pieces with the same views into one segment."""
-    in_order = Window.partitionBy("topic").orderBy("t1")
+    in_order = Window.partitionBy(*NAMED).orderBy("t1")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     goes_on = (F.lag("views").over(in_order) == F.col("views")) & (F.lag("t2").over(in_order) == F.col("t1"))
     return (
         pieces.withColumn("begins", F.when(goes_on, 0).otherwise(1))
         .withColumn("segment", F.sum("begins").over(so_far))
-        .groupBy("topic", "segment")
+        .groupBy(*NAMED, "segment")
         .agg(F.min("t1").alias("t1"), F.max("t2").alias("t2"), F.first("views").alias("views"))
     )
 
@@ -404,7 +394,7 @@ def _unproven(
     keys = F.broadcast(suspects.select(*TOPIC).distinct())
     doubts = None if topic_doubts is None else topic_doubts.join(keys, [*TOPIC], "left_semi")
     points = points_of(topic_intervals.join(keys, [*TOPIC], "left_semi"), ns_uptime, doubts)
-    in_order = Window.partitionBy(*TOPIC, "ns").orderBy("t")
+    in_order = Window.partitionBy(*KEYED, "ns").orderBy("t")
     until, surely_until = F.lead("t").over(in_order), F.lead(F.col("t") - F.col("early")).over(in_order)
     shown = points.select(
         *TOPIC, "ns", F.col("t").alias("at"), (F.col("t") - F.col("early")).alias("t"), until.alias("until"), "sure",
