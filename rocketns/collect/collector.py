@@ -35,10 +35,9 @@ class Collector:
         self._client = RemotingClient(lambda: tls, settings.timeout_s, failures=logging.DEBUG, limits=limits)
         self._asking = RemotingClient(lambda: tls, settings.timeout_s, failures=logging.DEBUG)
         pace = Pace(settings.interval_s, settings.per_second)
-        later = asyncio.get_running_loop().call_later
         self.upstreams: list[CollectedServer] = []
         for ns, addr in settings.name_servers:
-            journal = ObservedJournal(settings.journal_config, ns, Observed(), later)
+            journal = ObservedJournal(settings.journal_config, ns, Observed(), asyncio.get_running_loop().call_later)
             server = NameServer(self._client, addr, SerializeType.JSON, settings.timeout_s, settings.signer)
             self.upstreams.append(CollectedServer(ns, server, journal, pace, self.upstreams, self._epoch_ms,
                                                   self._asking if settings.ask_brokers else None))  # fmt: skip

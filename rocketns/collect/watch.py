@@ -133,6 +133,7 @@ class Watch:
         events = self.observed.topic_names(names)
         new = self.rounds.keep(names, since_ms, now_s)
         self.unreadable &= names
+        self._early &= names
         if events:
             self._changed_s = now_s
             self._record(events, since_ms)

@@ -44,13 +44,13 @@ class Reaction(StrEnum):
     REFUSED = N_("refused")
     TIMED_OUT = N_("timed out")  # no connection in time
     UNREACHABLE = N_("unreachable")  # the network says so: no route to the host, network unreachable
-    NO_HOST = "no host"  # of brokers: no machine answers for the address, or a firewall rejects connections to it
-    UNRESOLVED = "unresolved"  # the host name has no address
+    NO_HOST = N_("no machine answers")  # of brokers: or a firewall rejects connections to the address
+    UNRESOLVED = N_("no address")  # the host name has no address
     SILENT = N_("silent")  # a connection, and no answer in time
     CLOSED = N_("closed")  # the peer ended the connection without an answer
     SPEAKS_TLS = N_("speaks TLS")  # it answers with TLS only, and was asked without
     SPEAKS_PLAIN = N_("speaks plain")  # it answers without TLS only, and was asked with it
-    OTHER_PROTOCOL = "other protocol"  # what it sends is no frame of RocketMQ
+    OTHER_PROTOCOL = N_("another protocol")  # what it sends is no frame of RocketMQ
     NOT_TRIED = "not tried"
 
 
@@ -58,11 +58,11 @@ class IpScope(StrEnum):
     """Where an IP address is."""
 
     LOOPBACK = N_("loopback")
-    CONTAINER = "container"  # a network that container engines use by default: Docker's bridges, pod networks
+    CONTAINER = N_("container network")  # as container engines have it: Docker's bridges, pod networks
     LINK_LOCAL = N_("link-local")
-    PRIVATE = "private"
+    PRIVATE = N_("private network")
     PUBLIC = N_("public")
-    UNKNOWN = "unknown"  # the host name has no address
+    UNKNOWN = N_("unknown place")  # the host name has no address
 
 
 @dataclass(frozen=True, slots=True)

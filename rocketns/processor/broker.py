@@ -18,7 +18,6 @@ from rocketns.protocol.body import bodies
 from rocketns.protocol.body.decoding import decode_data_version, decode_queue_datas, java_errors
 from rocketns.protocol.body.register_broker_body import (
     BodyFingerprint,
-    KnownTopics,
     RegisterBrokerBody,
     check_registration,
     decode_register_broker_body,
@@ -163,30 +162,27 @@ def _registration_body(
     if version < V3_0_11:
         body = RegisterBrokerBody(decode_topic_config_wrapper(command.body, now.epoch_ms), None)
     else:
+        # Of 10,000 topics in a registration hardly one has changed: the others need not be decoded. But all are needed
+        # where it deletes topics that it does not name, as the first one of a restored broker does; where permissions
+        # are masked, as those of a slave may be; and where the slots do not show the request's changes yet.
+        needs_all = (
+            context.configuration.namesrv.delete_topic_with_broker_registration
+            or header.broker_name in context.tables.unheard
+            or header.broker_id != MASTER_ID
+            or context.events
+        )
+        known = None
+        if context.known_topics is not None and header.broker_name is not None and not needs_all:
+            known = partial(context.known_topics, header.broker_name)
         body = decode_register_broker_body(
-            command.data, compressed=header.compressed, version=version, now_ms=now.epoch_ms,
-            known=_known_topics(context, header),
-        )  # fmt: skip
+            command.data, compressed=header.compressed, version=version, now_ms=now.epoch_ms, known=known
+        )
     repeated = (header.cluster_name, header.broker_name, header.broker_addr, zone_name)
     try:
         check_registration(body, repeated, command.name_bytes_max)
     except BodyDecodeError as error:
         raise refusal(error) from error
     return body
-
-
-def _known_topics(context: NamesrvContext, header: RegisterBrokerRequestHeader) -> Callable[[], KnownTopics] | None:
-    """What knows the topics that need not be decoded: of 10,000 in a registration hardly one has changed. None if all
-    are needed.
-
-    That is in three cases. The registration deletes topics that it does not name: the first one of a restored broker
-    does so. Permissions are masked, as those of a slave may be. The slots do not show the request's changes yet.
-    """
-    deletes = context.configuration.namesrv.delete_topic_with_broker_registration
-    unheard = header.broker_name in context.tables.unheard
-    if context.known_topics is None or header.broker_name is None or header.broker_id != MASTER_ID:
-        return None
-    return None if deletes or unheard or context.events else partial(context.known_topics, header.broker_name)
 
 
 def unregister_broker(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:

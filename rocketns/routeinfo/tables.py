@@ -256,7 +256,7 @@ class RouteTables:
         """A new group. The caller gives it a member at once."""
         group = self.broker_addr_table[broker_name] = BrokerData(cluster, broker_name, {})
         self.registrants[broker_name] = {}
-        self._list(cluster, broker_name)
+        self.cluster_addr_table.setdefault(cluster, set()).add(broker_name)
         return group
 
     def put_member(self, group: BrokerData, broker_id: int, addr: str, cluster: str) -> None:
@@ -270,7 +270,7 @@ class RouteTables:
         self.memberships.setdefault((group.cluster, addr), {})[name] = broker_id
         self.members_of.setdefault(BrokerAddrInfo(cluster, addr), {})[name] = broker_id
         self.registrants[name][broker_id] = cluster
-        self._list(cluster, name)
+        self.cluster_addr_table.setdefault(cluster, set()).add(name)
         if cluster == group.cluster:
             self.assumed.discard(name)
         self._settle_cluster(group)
@@ -313,9 +313,6 @@ class RouteTables:
         self.former.forget(name)
         assert group.cluster is not None
         self._unlist(group.cluster, name)
-
-    def _list(self, cluster: str, broker_name: str) -> None:
-        self.cluster_addr_table.setdefault(cluster, set()).add(broker_name)
 
     def _unlist(self, cluster: str, broker_name: str) -> None:
         names = self.cluster_addr_table[cluster]

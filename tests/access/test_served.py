@@ -335,6 +335,16 @@ def test_a_key_that_a_signature_does_not_prove_is_not_the_sender(mode: str, host
     assert (verdict.error, verdict.access_key) == (None, None)
 
 
+def test_what_would_be_refused_is_remembered_as_allowed_by_nobody() -> None:
+    """Else a reactor would answer the further lookups, and nobody would be told of them. The peer has other rights."""
+    policy = whole('[modes]\nlookup = "observe"\n[principals.p]\nnetworks = ["10.9.9.0/24"]\nmay = ["read"]\n')
+    guard = Guard(read_policy("access.toml", policy, lambda _: ""))
+    request = RemotingCommand(RequestCode.GET_ROUTEINFO_BY_TOPIC, 513, 1, 0, {"topic": "T"}, None)
+    verdict = guard.ask(Connection("10.9.9.9:1", host="10.9.9.9"), request, Access.LOOKUP, 0)
+    assert verdict.event is not None
+    assert (verdict.error, verdict.depends_on_peer_alone, verdict.depends_on_bytes_alone) == (None, False, False)
+
+
 def test_a_refusal_names_the_key_that_was_claimed_and_a_right_signature_is_the_senders() -> None:
     event = judged("enforce", signed(WIPE, secret="another one"), "192.0.2.1").event
     assert event is not None

@@ -159,6 +159,19 @@ def test_garbage_instead_of_others_is_no_change(code: int, body: bytes) -> None:
     on(lambda: Bench(script()), test)
 
 
+def test_topics_that_wait_for_their_brokers_are_forgotten_with_their_names() -> None:
+    """A hostile name server names others each time."""
+
+    async def test(bench: Bench) -> None:
+        await watched(bench)
+        for number in range(3):
+            bench.server.script.topics = {f"N{number}": {"nobody": {}}}
+            await asyncio.sleep(12)
+        assert bench.upstream.watch._early == {"N2"}
+
+    on(lambda: Bench(script()), test)
+
+
 def test_a_topic_changed_since_the_last_look_that_the_journal_tells_of_after_a_restart() -> None:
     """The run before had a lower rate, so two rounds of this run's rate are much less than its last round took."""
     notes = Notes(known_s=-30, looked_s=-2_000)

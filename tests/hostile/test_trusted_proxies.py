@@ -43,7 +43,6 @@ def test_a_header_from_elsewhere_closes_the_connection(distrusting: LiveServer, 
     with distrusting.connect() as client:
         assert is_answered(client)
     eventually(lambda: distrusting.call(lambda: transport.endings[Ending.UNTRUSTED_PROXY]) == 1)
-    assert transport.proxies.refused == 1
 
 
 @pytest.mark.parametrize("header", HEADERS)

@@ -21,7 +21,6 @@ import pytest
 
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.wire import Client
-from rocketns.server.reactors.handle import drain_lookups
 from tests.fast.lookups import CLIENTS, look_up
 from tests.support.histories import WHOLE, WILD, Ask, Close, Pass, damaged, restart, steps_of
 from tests.support.live import LiveServer
@@ -141,7 +140,7 @@ class Reader:
 
     def read(self) -> None:
         reactors = self.server.controller.reactors
-        drain_lookups(reactors)
+        reactors.drain_lookups()
         reactors.drain_missing()
 
 

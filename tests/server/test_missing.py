@@ -59,7 +59,7 @@ def test_a_topic_that_lost_its_route_again_is_missing_since_then(seconds: Second
     seconds.note("a", lookups=5)
     seconds.go_on()
     said_ms = seconds.now.ms
-    seconds.found["a"].was_said(seconds.now)
+    seconds.found["a"].said_ms = seconds.now.ms
     seconds.routes.add("a")
     seconds.go_on()
     seconds.routes.clear()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rocketns.addresses import literal
 from rocketns.doctor.asking.requests import BrokerRequest
-from rocketns.doctor.checks.showing import again, listed, shown, weight_of_brokers
+from rocketns.doctor.checks.showing import again, listed, weight_of_brokers
 from rocketns.doctor.facts import AddressFacts, FleetFacts, IpScope, Reaction
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
@@ -187,8 +187,8 @@ def _named(one: Announced) -> str:
 def _line(facts: FleetFacts, one: Announced) -> str:
     found = one.address
     words: Mapping[str, object] = {
-        "broker": one.name, "id": one.broker_id, "addr": one.addr, "outcome": shown(found.outcome),
-        "error": found.error, "ips": ", ".join(found.ips), "place": shown(found.place),
+        "broker": one.name, "id": one.broker_id, "addr": one.addr, "outcome": _(found.outcome),
+        "error": found.error, "ips": ", ".join(found.ips), "place": _(found.place),
         "other": _other_name(facts, one),
     }  # fmt: skip
     if one.is_only_given:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from statistics import median_low
+from collections.abc import Iterable, Iterator, Mapping
 
 from rocketns.doctor.checks.showing import (
     addresses_of,
@@ -16,7 +15,7 @@ from rocketns.doctor.checks.showing import (
     setting,
     weight_of_brokers,
 )
-from rocketns.doctor.facts import BrokerClock, BrokerFacts, FleetFacts
+from rocketns.doctor.facts import BrokerClock, FleetFacts
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
 from rocketns.fleet.group_view import GroupView
@@ -202,19 +201,29 @@ def _sightings(found: Iterable[Sighting]) -> tuple[str, ...]:
 CLOCKS = "clocks"
 APART_MS = 5_000  # at least, whatever the uncertainty
 FAR_APART_MS = 60_000  # timed messages, and consuming from a time on, are wrong by a minute then
-Told = tuple[BrokerFacts, BrokerClock]
 
 
 def clocks(facts: FleetFacts) -> Iterator[Diagnosis]:
     """One finding for all whose clocks differ from most others'. Of two, both."""
-    told = [(one, one.clock) for one in facts.brokers if one.clock is not None]
-    if not told:
-        return
-    middle = median_low([_middle(clock) for _broker, clock in told])
-    usual = next(clock for _broker, clock in told if _middle(clock) == middle)
-    apart = [(broker, clock) for broker, clock in told if _apart_ms(clock, usual) >= APART_MS]
+    told = sorted(((one, one.clock) for one in facts.brokers if one.clock is not None), key=lambda one: _middle(one[1]))
+    usual = told[(len(told) - 1) // 2][1] if told else BrokerClock(0, 0)
+    apart = [(broker, ms) for broker, clock in told if (ms := _apart_ms(clock, usual)) >= APART_MS]
     if apart:
-        yield _apart(told, apart, usual)
+        most_ms = max(ms for _broker, ms in apart)
+        names = listed({broker.name or broker.addr for broker, _ms in apart})
+        sentence = _("The clock of %(brokers)s differs from those of other brokers by %(seconds).1f s or more: delayed "
+                     "messages, and times of messages, are wrong by that.") % {
+            "brokers": names, "seconds": most_ms / 1000}  # fmt: skip
+        evidence = tuple(
+            _("%(broker)s (%(addr)s): %(ahead)+.1f s from this machine's clock, give or take %(unsure).1f s "
+              "(bootTimestamp and runtime of request 28)")
+            % {"broker": broker.name, "addr": broker.addr, "ahead": _middle(clock) / 1000,
+               "unsure": (clock.to_ms - clock.from_ms) / 2000}  # at least half a second: a broker counts whole ones
+            for broker, clock in told
+        )  # fmt: skip
+        commands = (_("# on the machine of %(brokers)s:") % {"brokers": names}, "timedatectl set-ntp true")
+        weight = Weight.PARTLY if most_ms >= FAR_APART_MS else Weight.NOTE
+        yield Diagnosis(CLOCKS, Health.ILL, sentence, evidence, commands, weight)
 
 
 def _middle(clock: BrokerClock) -> int:
@@ -224,24 +233,6 @@ def _middle(clock: BrokerClock) -> int:
 def _apart_ms(one: BrokerClock, other: BrokerClock) -> int:
     """How far they are apart at least."""
     return max(one.from_ms - other.to_ms, other.from_ms - one.to_ms, 0)
-
-
-def _apart(told: Sequence[Told], apart: Sequence[Told], usual: BrokerClock) -> Diagnosis:
-    most_ms = max(_apart_ms(clock, usual) for _broker, clock in apart)
-    names = listed({broker.name or broker.addr for broker, _clock in apart})
-    sentence = _("The clock of %(brokers)s differs from those of other brokers by %(seconds).1f s or more: delayed "
-                 "messages, and times of messages, are wrong by that.") % {
-        "brokers": names, "seconds": most_ms / 1000}  # fmt: skip
-    lines = tuple(
-        _("%(broker)s (%(addr)s): %(ahead)+.1f s from this machine's clock, give or take %(unsure).1f s "
-          "(bootTimestamp and runtime of request 28)")
-        % {"broker": broker.name, "addr": broker.addr, "ahead": _middle(clock) / 1000,
-           "unsure": (clock.to_ms - clock.from_ms) / 2000}  # at least half a second: a broker counts whole ones
-        for broker, clock in sorted(told, key=lambda one: _middle(one[1]))
-    )  # fmt: skip
-    commands = (_("# on the machine of %(brokers)s:") % {"brokers": names}, "timedatectl set-ntp true")
-    weight = Weight.PARTLY if most_ms >= FAR_APART_MS else Weight.NOTE
-    return Diagnosis(CLOCKS, Health.ILL, sentence, lines, commands, weight)
 
 
 VERSION = "broker-version"
@@ -267,24 +258,18 @@ def version(facts: FleetFacts) -> Iterator[Diagnosis]:
         if broker.version is not None:
             by_version.setdefault(broker.version, set()).add(broker.name or broker.addr)
     for older, names in sorted(by_version.items()):
-        lacking = [what for since, what in FEATURES if older < since <= client]
-        if lacking:
-            yield _older(client, older, names, lacking)
+        if lacking := [what for since, what in FEATURES if older < since <= client]:
+            words = {"client": version_name(client), "broker": version_name(older), "names": listed(names)}
+            sentence = _("The brokers %(names)s have version %(broker)s: a client of %(client)s can do things "
+                         "that they cannot.") % words  # fmt: skip
+            evidence = (
+                _("%(names)s: the headers of answers say version %(broker)s") % words,
+                *(_("not there: %(what)s") % {"what": _(what)} for what in lacking),
+            )
+            commands = (_("# use only what a broker of %(broker)s has, or a newer broker") % words,)
+            yield Diagnosis(VERSION, Health.ILL, sentence, evidence, commands, Weight.NOTE)
 
 
 def is_told(facts: FleetFacts) -> bool:
     """Whether there are versions to compare: the client's, and that of a broker."""
     return facts.options.client_version is not None and any(one.version is not None for one in facts.brokers)
-
-
-def _older(client: int, older: int, names: set[str], lacking: list[str]) -> Diagnosis:
-    words = {"client": version_name(client), "broker": version_name(older), "names": listed(names)}
-    sentence = _(
-        "The brokers %(names)s have version %(broker)s: a client of %(client)s can do things that they cannot."
-    )
-    evidence = (
-        _("%(names)s: the headers of answers say version %(broker)s") % words,
-        *(_("not there: %(what)s") % {"what": _(what)} for what in lacking),
-    )
-    commands = (_("# use only what a broker of %(broker)s has, or a newer broker") % words,)
-    return Diagnosis(VERSION, Health.ILL, sentence % words, evidence, commands, Weight.NOTE)

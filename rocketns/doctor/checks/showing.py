@@ -6,9 +6,9 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Set
 
-from rocketns.doctor.facts import FleetFacts, IpScope, NameServerFacts, Reaction
+from rocketns.doctor.facts import FleetFacts, NameServerFacts
 from rocketns.doctor.finding import Weight
-from rocketns.doctor.words import N_, _
+from rocketns.doctor.words import _
 from rocketns.fleet.group_view import GroupView
 
 NAMES_MAX = 5
@@ -62,22 +62,6 @@ def setting(name: str, value: str) -> str:
 def members(group: GroupView) -> str:
     """The members of a broker group: ``0=10.0.0.1:10911 1=10.0.0.2:10911``."""
     return " ".join(f"{broker_id}={addr}" for broker_id, addr in group.addrs)
-
-
-# What is not shown by its own name.
-SHOWN_AS: dict[Reaction | IpScope, str] = {
-    Reaction.NO_HOST: N_("no machine answers"),
-    Reaction.UNRESOLVED: N_("no address"),
-    Reaction.OTHER_PROTOCOL: N_("another protocol"),
-    IpScope.CONTAINER: N_("container network"),
-    IpScope.PRIVATE: N_("private network"),
-    IpScope.UNKNOWN: N_("unknown place"),
-}
-
-
-def shown(one: Reaction | IpScope) -> str:
-    """For evidence."""
-    return _(SHOWN_AS.get(one, one))
 
 
 def weight_of_brokers(facts: FleetFacts, ill: Set[str]) -> Weight:

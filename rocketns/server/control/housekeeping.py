@@ -47,16 +47,10 @@ class MassSilence:
 
     def is_on(self) -> bool:
         """Whether more than ``massExpiryPercent`` of the live brokers are silent at this time."""
-        now_ms = self._clock.now().ms
-        if self._config.mass_expiry_percent and (
-            self._counted_ms is None or now_ms - self._counted_ms >= COUNT_EVERY_MS
-        ):
-            self._counted_ms = now_ms
-            self._count(now_ms)
-        return self._is_on
-
-    def _count(self, now_ms: int) -> None:
-        percent, was_on = self._config.mass_expiry_percent, self._is_on
+        now_ms, percent, was_on = self._clock.now().ms, self._config.mass_expiry_percent, self._is_on
+        if not percent or (self._counted_ms is not None and now_ms - self._counted_ms < COUNT_EVERY_MS):
+            return was_on
+        self._counted_ms = now_ms
         silent, live = liveness.silent_together(self._tables, now_ms, self._netty.idle_ms_max)
         self._is_on = silent * 100 > live * percent
         if self._is_on and not was_on:
@@ -66,6 +60,7 @@ class MassSilence:
                 "network of this machine",
                 silent, live, percent, self._config.mass_expiry_seconds,
             )  # fmt: skip
+        return self._is_on
 
     def keep(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
         """The broker is unconfirmed from now on, unless it was already."""

@@ -62,14 +62,6 @@ class AskedTopic:
         """Their addresses, the latest first."""
         return tuple(reversed(self.peers.values()))
 
-    def was_said(self, now: Now) -> None:
-        """The log has a line of it."""
-        self.said_ms = now.ms
-
-    def has_near(self, names: tuple[str, ...]) -> None:
-        """These are the nearest names."""
-        self.nearest = names
-
     def note(self, lookups: int, peer: TopicAsker | None, now: Now) -> None:
         """Count lookups that found no route, the latest one of ``peer``."""
         if not self.is_missing:

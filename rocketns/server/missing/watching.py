@@ -116,10 +116,11 @@ class Lines:
         if why is MissingReason.NO_BROKERS:
             self._said_no_brokers_ms = now.ms  # the topic gets its own line when there are brokers
         else:
-            one.was_said(now)
+            one.said_ms = now.ms
         peers = ", ".join(one.latest_peers()) or "a peer that has left"
+        nearest = f". The nearest names here: {', '.join(one.nearest)}" if one.nearest else ""
         log.info("no route for the topic %s, which %s asked for: %s%s",
-                 one.topic, peers, _why(why, one.topic, groups), _nearest(one))  # fmt: skip
+                 one.topic, peers, _why(why, one.topic, groups), nearest)  # fmt: skip
 
     def _is_due(self, one: AskedTopic, now: Now) -> bool:
         if one.said_ms is not None and now.ms - one.said_ms < AGAIN_AFTER_MS:
@@ -146,10 +147,6 @@ class Lines:
         self._said_more_ms = now.ms
         log.info("%d more topics without a route were asked for, and each gets its line later: at most %d lines a "
                  "minute are written. %s", count, 60_000 // LINE_EVERY_MS, WHERE)  # fmt: skip
-
-
-def _nearest(one: AskedTopic) -> str:
-    return f". The nearest names here: {', '.join(one.nearest)}" if one.nearest else ""
 
 
 def _why(why: MissingReason, topic: str, groups: list[str]) -> str:
@@ -231,7 +228,7 @@ class MissingWatch:
             next(self._search)
         except StopIteration as stop:
             self._searched = None
-            one.has_near(stop.value)
+            one.nearest = stop.value
             if not has_route(self._tables, one.topic) and self._lines.next_of((one,), now) is one:
                 self._lines.say(one, now)
         return True

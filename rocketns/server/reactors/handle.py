@@ -84,19 +84,13 @@ def flagged_networks(policy: Policy, proxies: Iterable[Network]) -> list[Flagged
 LookupCount = tuple[str | None, str | None, str | None, int | None, int, int]
 
 
-def drain_lookups(reactors: Reactors) -> tuple[list[LookupCount], LookupCount]:
-    """The lookups since the last call, and the sum of those that had no room in the counters."""
+def drain_counts(reactors: Reactors, overflow: str) -> list[LookupCount]:
+    """The lookups since the last call. Those that had no room in the counters have ``overflow`` as topic and client."""
     rows, lookups, misses = reactors.drain_lookups()
     counts: list[LookupCount] = [
         (topic, client, language_name(code), version, n, miss) for topic, client, code, version, n, miss in rows
     ]
-    return counts, (None, None, None, None, lookups, misses)
-
-
-def drain_counts(reactors: Reactors, overflow: str) -> list[LookupCount]:
-    """The same as one list. The sum has ``overflow`` as topic and as client; it is there only if it counts lookups."""
-    rows, (*_, lookups, misses) = drain_lookups(reactors)
-    return [*rows, (overflow, overflow, None, None, lookups, misses)] if lookups else rows
+    return [*counts, (overflow, overflow, None, None, lookups, misses)] if lookups else counts
 
 
 log = logging.getLogger("rocketns.rates")

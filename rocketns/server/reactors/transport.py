@@ -175,22 +175,6 @@ PROXIES_LOGGED_EVERY_MS = 1_000
 TAKING_US_MAX = 5_000  # then requests are answered, and sockets, signals and timers get their turn
 
 
-class RefusedProxies:
-    """PROXY headers of others than the trusted proxies. Control only. ``refused`` counts since the start."""
-
-    def __init__(self) -> None:
-        self.refused = 0
-        self._lines = LogLimiter(PROXIES_LOGGED_EVERY_MS)
-
-    def note(self, address: str, now_ms: int) -> None:
-        """A header of the peer at ``address`` was refused."""
-        self.refused += 1
-        if count := self._lines.due(now_ms):
-            log.warning("closed the connection of %s: it began with a PROXY header, and its address is not in "
-                        "rocketns.trustedProxies. Closed for that since the last such line: %d. If it is a load "
-                        "balancer, add its address", address, count)  # fmt: skip
-
-
 def _gone(packed: bytes) -> TopicAsker:
     """A peer whose connection has ended: its port is not known any more."""
     found = ipaddress.IPv6Address(packed)
@@ -218,7 +202,7 @@ class ReactorTransport:
         self._control = control
         self._clock = clock
         self._tls = tls
-        self.proxies = RefusedProxies()
+        self._proxy_lines = LogLimiter(PROXIES_LOGGED_EVERY_MS)
         self._high_water_bytes = configuration.netty.water_marks[1]
         self._connections: dict[int, ReactorConnection] = {}
         self._threads = [
@@ -316,8 +300,10 @@ class ReactorTransport:
     def refused(self, ending: int, address: str, reason: str) -> None:
         """A connection ended before its first frame."""
         self.endings[ending] += 1
-        if ending == Ending.UNTRUSTED_PROXY:
-            self.proxies.note(address, self._clock.now().ms)
+        if ending == Ending.UNTRUSTED_PROXY and (count := self._proxy_lines.due(self._clock.now().ms)):
+            log.warning("closed the connection of %s: it began with a PROXY header, and its address is not in "
+                        "rocketns.trustedProxies. Closed for that since the last such line: %d. If it is a load "
+                        "balancer, add its address", address, count)  # fmt: skip
         why = REASONS.get(ending, "")
         log.info("closeChannel: close the connection to remote address[%s]: %s", address,
                  f"{why}: {reason}" if reason else why)  # fmt: skip

@@ -60,9 +60,13 @@ def question_of(words: Sequence[str]) -> Question:
         raise QuestionError("code=… is missing, such as code=105 or code=GET_ROUTEINFO_BY_TOPIC")
     if twice := {name for name in names if names.count(name) > 1} - {"certificate"}:
         raise QuestionError(f"twice: {', '.join(sorted(twice))}")
-    question = Question(_code(dict(pairs)["code"]))
-    for name, value in pairs:
-        _add(question, name, value)
+    given = dict(pairs)
+    sender, body = given.pop("from", None), given.pop("body", None)
+    question = Question(
+        _code(given.pop("code")), None if sender is None else _address(sender), given.pop("key", "") or None,
+        [value for name, value in pairs if name == "certificate"],
+        {name: value for name, value in given.items() if name != "certificate"}, None if body is None else _body(body),
+    )  # fmt: skip
     if question.key is not None and ACCESS_KEY in question.fields:
         raise QuestionError(f"key=… stands for a right signature, so it cannot be beside {ACCESS_KEY}=…")
     return question
@@ -73,22 +77,6 @@ def _pair(word: str) -> tuple[str, str]:
     if not name or not equals:
         raise QuestionError(f"{word}: NAME=VALUE expected")
     return name, value
-
-
-def _add(question: Question, name: str, value: str) -> None:
-    match name:
-        case "code":
-            pass
-        case "from":
-            question.address = _address(value)
-        case "key":
-            question.key = value or None
-        case "certificate":
-            question.certificates.append(value)
-        case "body":
-            question.body = _body(value)
-        case _:
-            question.fields[name] = value
 
 
 def _code(text: str) -> int:
