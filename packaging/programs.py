@@ -17,7 +17,6 @@ import shtab
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from rocketns import __main__ as words
 from rocketns import __version__, cli
 from rocketns.collect import arguments as collect
 from rocketns.doctor import arguments as doctor
@@ -27,11 +26,11 @@ from rocketns.shadow import options as shadow
 from rocketns.tools import arguments as tools
 
 PROGRAMS: dict[str, tuple[str, Callable[[], argparse.ArgumentParser]]] = {
-    words.AUDIT: ("compare the journals of several name servers", audit.build),
-    words.COLLECT: ("watch name servers, and write their journals", collect.build),
-    words.DOCTOR: ("say why clients find no route, and what mends it", doctor.build),
-    words.SHADOW: ("stand in front of a name server, compare", shadow.parser),
-    words.REPLAY: ("play recorded requests, compare answers", shadow.replay_parser),
+    "audit": ("compare the journals of several name servers", audit.build),
+    "collect": ("watch name servers, and write their journals", collect.build),
+    "doctor": ("say why clients find no route, and what mends it", doctor.build),
+    "shadow": ("stand in front of a name server, compare", shadow.parser),
+    "replay": ("play recorded requests, compare answers", shadow.replay_parser),
 }
 ABOUT = "name server for Apache RocketMQ, and tools for name servers"
 REQUEST = re.compile(r"^(?=[.'])", re.M)  # of roff

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import NoReturn
 
@@ -60,19 +59,6 @@ SIGNALS = (
 )
 
 
-@dataclass(slots=True)
-class ServerOptions:
-    """The parsed command line. ``system`` has the -D properties."""
-
-    config_file: str | None = None
-    print_config_items: bool = False
-    log_files: bool = False
-    log_level: str = "INFO"
-    log_format: str = LOG_FORMATS[0]
-    reactors: int | None = None
-    system: dict[str, str] = field(default_factory=dict)
-
-
 class _JavaParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         print(message, file=sys.stderr)
@@ -80,18 +66,9 @@ class _JavaParser(argparse.ArgumentParser):
         raise SystemExit(EXIT_USAGE)
 
 
-def parse(arguments: Sequence[str]) -> ServerOptions:
-    """ServerOptions from arguments. SystemExit: 0 after help or version, 1 for a wrong option."""
-    parsed = parsers.parse(parser, arguments, "help")
-    return ServerOptions(
-        parsed.config_file,
-        parsed.print_config_items,
-        parsed.log_files,
-        parsed.log_level,
-        parsed.log_format,
-        parsed.reactors,
-        dict(parsed.system),
-    )
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options. SystemExit: 0 after help or version, 1 for a wrong option."""
+    return parsers.parse(parser, arguments, "help")
 
 
 def unknown_command(words: Sequence[str], commands: Sequence[str]) -> int:

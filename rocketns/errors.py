@@ -1,9 +1,16 @@
 """All errors of rocketns, with one base class. An error that becomes a reply has its response code and remark.
 
+And what is said where an optional part is missing: no package index has rocketns.
+
 The codes are numbers because this layer imports nothing; `protocol/codes.py` has their names.
 """
 
 from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
 
 
 class RocketnsError(Exception):
@@ -139,3 +146,15 @@ class StartupError(RocketnsError):
     def __init__(self, message: str, exit_status: int = 255) -> None:
         super().__init__(message)
         self.exit_status = exit_status
+
+
+def install_command(extra: str) -> str:
+    """The command for a shell. pip takes the extra from the rocketns that this Python has."""
+    return f"{shlex.quote(sys.executable)} -m pip install 'rocketns[{extra}]'"
+
+
+def check_installed(asked: str, extra: str, needed: Mapping[str, str]) -> None:
+    """StartupError if a library of an optional part is missing. ``needed``: names of projects by those of modules."""
+    missing = [project for module, project in needed.items() if find_spec(module) is None]
+    if missing:
+        raise StartupError(f"{asked} needs {' and '.join(missing)}. Install the extra: {install_command(extra)}")

@@ -15,7 +15,7 @@ from rocketns.access.refusals import INTERVAL_MS
 from rocketns.client.connection import Forget, OutgoingConnection
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration, properties
-from rocketns.filewriter import FileWriter
+from rocketns.files import FileWriter
 from rocketns.first_routes import FirstRoutes
 from rocketns.processor.trail import COUNTED_EVERY_MS
 from rocketns.routeinfo.events import ConfigChanged
@@ -24,8 +24,7 @@ from rocketns.server.confirming import TICK_MS, Confirming
 from rocketns.server.control.expiry import SCAN
 from rocketns.server.core import Core, CoreState, Outside
 from rocketns.server.facts import Facts, JournalFacts
-from rocketns.server.fleet.peer import OwnTables
-from rocketns.server.fleet.watching import FleetWatch
+from rocketns.server.fleet import FleetWatch, OwnTables
 from rocketns.server.following import WATCH_INTERVAL_MS as FOLLOW_INTERVAL_MS
 from rocketns.server.following import AccessFile, ViewsFile, in_a_thread
 from rocketns.server.listening import Listening, bind, fit_connections
@@ -209,7 +208,7 @@ class NamesrvController:
         else:
             self._accept()
         self.core.lookup_switch.update(self.clock.now())
-        self.core.stalls.begin([self.reactor_transport])
+        self.core.stalls.begin(self.reactor_transport)
         self.confirming.tick()
         self.fleet.follow(self.port)
 

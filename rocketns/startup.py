@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import sys
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,8 +21,7 @@ from rocketns._fast.system.process import give_back_large_blocks
 from rocketns.admin.starting import make_admin
 from rocketns.config import Configuration, properties
 from rocketns.config.system import system_properties
-from rocketns.errors import StartupError
-from rocketns.extras import check_installed
+from rocketns.errors import StartupError, check_installed
 from rocketns.logs import LogWriter, log_folder, start_logging
 from rocketns.logtext import escape, one_line
 from rocketns.namesrv_controller import NamesrvController
@@ -45,7 +45,7 @@ CONTROL_NICENESS = 5
 def main(arguments: Sequence[str]) -> int:
     """Run until a signal; return the exit status."""
     options = cli.parse(arguments)
-    system = system_properties(os.environ, options.system)
+    system = system_properties(os.environ, dict(options.system))
     home = Path(system.get("user.home") or Path.home())
     try:
         configuration = _configure(options, system, home)
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
         return error.exit_status
 
 
-def _configure(options: cli.ServerOptions, system: Mapping[str, str], home: Path) -> Configuration:
+def _configure(options: Namespace, system: Mapping[str, str], home: Path) -> Configuration:
     configuration = Configuration.build(options.config_file, home=home, system=system, environment=os.environ)
     if options.reactors is not None:
         configuration.limits.reactors = options.reactors
@@ -68,7 +68,7 @@ def _configure(options: cli.ServerOptions, system: Mapping[str, str], home: Path
     return configuration
 
 
-def _run_logged(configuration: Configuration, options: cli.ServerOptions, home: Path) -> int:
+def _run_logged(configuration: Configuration, options: Namespace, home: Path) -> int:
     process.ignore_others()
     try:
         listener = start_logging(

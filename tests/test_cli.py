@@ -11,25 +11,24 @@ from pathlib import Path
 import pytest
 
 from rocketns import cli
-from rocketns.__main__ import AUDIT, COLLECT, DOCTOR, REPLAY, SHADOW, TOOLS, main
-from rocketns.cli import ServerOptions
+from rocketns.__main__ import PROGRAMS, TOOLS, main
 from rocketns.languages.texts import CHINESE, ENGLISH, of_environment
 
 
 @pytest.mark.parametrize(
     ("arguments", "options"),
     [
-        ("", ServerOptions()),
-        ("-c a.properties", ServerOptions(config_file="a.properties")),
-        ("--configFile=a.properties", ServerOptions(config_file="a.properties")),
-        ("--printConfigItem", ServerOptions(print_config_items=True)),
-        ("--namesrvAddr a:1", ServerOptions()),
-        ("-Da.b=1 -Da.b=2 -Dc=d=e", ServerOptions(system={"a.b": "2", "c": "d=e"})),
-        ("--log-files --log-level DEBUG", ServerOptions(log_files=True, log_level="DEBUG")),
+        ("", {}),
+        ("-c a.properties", {"config_file": "a.properties"}),
+        ("--configFile=a.properties", {"config_file": "a.properties"}),
+        ("--printConfigItem", {"print_config_items": True}),
+        ("--namesrvAddr a:1", {"namesrvAddr": "a:1"}),
+        ("-Da.b=1 -Dc=d=e", {"system": [("a.b", "1"), ("c", "d=e")]}),
+        ("--log-files --log-level DEBUG", {"log_files": True, "log_level": "DEBUG"}),
     ],
 )
-def test_options_are_understood(arguments: str, options: ServerOptions) -> None:
-    assert cli.parse(arguments.split()) == options
+def test_options_are_understood(arguments: str, options: dict[str, object]) -> None:
+    assert vars(cli.parse(arguments.split())) == vars(cli.parse([])) | options
 
 
 @pytest.mark.parametrize(
@@ -112,4 +111,4 @@ def test_an_unknown_command_suggests_the_nearest(word: str, near: str, capsys: p
 
 def test_the_help_names_every_command() -> None:
     named = " ".join(re.findall(r"rocketns ([a-z, ]+)", cli.INTRODUCTION))
-    assert set(re.findall(r"[a-z]+", named)) >= {AUDIT, COLLECT, DOCTOR, SHADOW, REPLAY, *TOOLS}
+    assert set(re.findall(r"[a-z]+", named)) >= {*PROGRAMS, *TOOLS}

@@ -50,7 +50,8 @@ def test_answers_are_understood_and_nothing_is_changed(version: str, fleet: Flee
     assert (consumers.count, consumers.model) == (1, "CLUSTERING")
     assert TOPIC in consumers.subscribes
     assert found.consumers[STRANGERS] is None
-    assert sum(one.at_broker for one in found.consumption[GROUP].first if one.topic == TOPIC) == MESSAGES
+    offsets = found.consumption[GROUP].first
+    assert sum(stored for (name, _queue), (stored, _) in offsets.items() if name == TOPIC) == MESSAGES
     known = found.groups[GROUP]
     assert known is not None
     assert known["consumeEnable"] is True

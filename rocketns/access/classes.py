@@ -64,11 +64,6 @@ class Mode(IntEnum):
 MODES = {mode.word: mode for mode in Mode}
 
 
-def no_brokers() -> list[str]:
-    """Of a request that is about none."""
-    return []
-
-
 @dataclass(frozen=True, slots=True)
 class AccessRequest:
     """``brokers`` gives the names of the brokers that it is about, "" for one that it does not name.
@@ -79,10 +74,10 @@ class AccessRequest:
 
     code: int
     access: Access
-    brokers: Callable[[], list[str]] = no_brokers
+    brokers: Callable[[], list[str]] = list
     address: str | None = None
     namespace: str | None = None
-    groups: Callable[[], list[str]] = no_brokers
+    groups: Callable[[], list[str]] = list
 
     @property
     def is_for_brokers_too(self) -> bool:

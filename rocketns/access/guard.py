@@ -6,14 +6,24 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
+from weakref import ReferenceType, ref
 
 from rocketns.access.classes import Access, AccessRequest, Mode, access_request
-from rocketns.access.decision import Decision, Evidence, PeerEvidence, RefusalReason, decide, known, remark
+from rocketns.access.decision import (
+    Decision,
+    Evidence,
+    RefusalReason,
+    decide,
+    evidence_of,
+    known,
+    remark,
+    with_signature,
+)
 from rocketns.access.policy import OPEN, Policy
 from rocketns.access.principal import Principal
-from rocketns.access.refusals import RefusalKind, RefusedRequests
+from rocketns.access.refusals import RefusedRequests
 from rocketns.access.signature import Signed, access_key_of
-from rocketns.addresses import shown_account, shown_host
+from rocketns.addresses import literal, shown_account, shown_host, split
 from rocketns.errors import NoPermission, SystemBusy
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.connection import Connection
@@ -45,6 +55,13 @@ class AccessVerdict:
 
 PASS = AccessVerdict()
 UNKNOWN_KEY = "unknown"
+
+
+class PeerEvidence(NamedTuple):
+    """What is known of a connection's peer by this policy. Another policy needs another one."""
+
+    policy: ReferenceType[Policy]
+    evidence: Evidence
 
 
 class Decided(NamedTuple):
@@ -131,16 +148,16 @@ class Guard:
         evidence = self._evidence(connection, command)
         decision = self._within_rate(decide(self.policy, asked, evidence), now_ms)
         self._count(asked.access, decision, evidence.key)
+        allowed_by = decision.principals if decision.reason is None else ()
+        free = [one for one in allowed_by if one.requests_per_second is None]
         who = AccessVerdict(
             principals=tuple(one.name for one in decision.principals),
             access_key=evidence.key if evidence.signed is Signed.RIGHT else None,
+            depends_on_bytes_alone=any(one.is_known_by_key_alone for one in free),
+            depends_on_peer_alone=any(not one.keys for one in free),
         )
         if decision.reason is None:
-            free = [one for one in decision.principals if one.requests_per_second is None]
-            return replace(
-                who, depends_on_bytes_alone=any(one.is_known_by_key_alone for one in free),
-                depends_on_peer_alone=any(not one.keys for one in free),
-            )  # fmt: skip
+            return who
         return self._refuse(connection, asked, who, evidence.key, decision, command.ext_fields, now_ms)
 
     def _within_rate(self, decision: Decision, now_ms: int) -> Decision:
@@ -188,11 +205,14 @@ class Guard:
         return self._refuse(connection, AccessRequest(command.code, Access.BROKER), who, key, decision, fields, now_ms)
 
     def _evidence(self, connection: Connection, command: RemotingCommand) -> Evidence:
-        found = connection.evidence
-        if not isinstance(found, PeerEvidence) or found.policy() is not self.policy:
-            found = PeerEvidence.of(self.policy, connection, trusts_announced=self._trusts_announced)
-            connection.note_evidence(found)
-        return found.with_signature(command, self.policy.secrets)
+        """A connection may be open for days, and does not keep a former policy with its secrets."""
+        found: PeerEvidence | None = connection.evidence
+        if found is None or found.policy() is not self.policy:
+            is_unknown = self._is_anybodys(connection)  # else any peer may write its own address
+            address = None if is_unknown else literal(split(connection.address)[0].partition("%")[0])
+            found = PeerEvidence(ref(self.policy), evidence_of(self.policy, address, connection.peer_names))
+            connection.evidence = found
+        return with_signature(found.evidence, command, self.policy.secrets)
 
     def _refuse(
         self, connection: Connection, asked: AccessRequest, who: AccessVerdict, key: str | None, decision: Decision,
@@ -201,8 +221,8 @@ class Guard:
         """``key``: that the request names."""
         reason = decision.reason or RefusalReason.NO_EVIDENCE
         host = self.recorded_address(connection)[0] if self._is_anybodys(connection) else shown_host(connection.address)
-        refused = RefusalKind(host, asked.code, asked.access, reason, who.principal, key,
-                          is_enforced=decision.is_refused)  # fmt: skip
+        refused = RequestRefused(asked.code, asked.access.value, reason.value, host, who.principal, key,
+                                 is_enforced=decision.is_refused, count=1, fields=())  # fmt: skip
         event = self.refusals.note(refused, fields, now_ms)
         kind = SystemBusy if reason is RefusalReason.RATE else NoPermission
         error = kind(remark(asked, reason, who.principal)) if decision.is_refused else None

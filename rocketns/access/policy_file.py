@@ -132,12 +132,9 @@ def _with_plain_acl(policy: Policy, top: PolicyTable, read_file: ReadFile) -> Po
     if path is None:
         return policy
     principals, secrets = plain_acl.read(path, _whole_lines(path, read_file))
-    names = {principal.name for principal in policy.principals}
-    for principal in principals:
-        if principal.name in names:
-            top.refuse("plain_acl", f"the principal {principal.name!r} is also one of this file")
-    for key in secrets.keys() & policy.secrets.keys():
-        top.refuse("plain_acl", f"the access key {key!r} is also one of this file")
+    names, others = ({one.name for one in each} for each in (principals, policy.principals))
+    if twice := (names & others) | (secrets.keys() & policy.secrets.keys()):
+        top.refuse("plain_acl", f"this file has the same principals or access keys: {', '.join(sorted(twice))}")
     return replace(policy, principals=policy.principals + principals, secrets={**policy.secrets, **secrets})
 
 

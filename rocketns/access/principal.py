@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cached_property
@@ -37,16 +37,6 @@ class Globs:
     def __init__(self, globs: Iterable[str]) -> None:
         self.globs = tuple(globs)
         self._matches = [re.compile(translate(glob)).match for glob in self.globs]
-
-    @property
-    def literals(self) -> list[str]:
-        """Those that only match themselves."""
-        return [glob for glob in self.globs if WILDCARDS.isdisjoint(glob)]
-
-    @property
-    def wildcards(self) -> list[str]:
-        """The others."""
-        return [glob for glob in self.globs if not WILDCARDS.isdisjoint(glob)]
 
     def match(self, text: str) -> bool:
         return len(text) <= TEXT_CHARACTERS_MAX and any(matches(text) for matches in self._matches)
@@ -102,28 +92,21 @@ class NetworkIndex:
     """
 
     def __init__(self, principals: Iterable[Principal]) -> None:
-        found: defaultdict[tuple[int, int], defaultdict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+        self._names: defaultdict[tuple[int, int], defaultdict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
         for principal in principals:
             for network in principal.networks:
-                found[network.version, _shift(network)][int(network.network_address) >> _shift(network)].add(
-                    principal.name
-                )
-        self._by_shift: dict[int, list[tuple[int, Mapping[int, set[str]]]]] = {4: [], 6: []}
-        for (version, shift), names in found.items():
-            self._by_shift[version].append((shift, dict(names)))
+                shift = network.max_prefixlen - network.prefixlen
+                self._names[network.version, shift][int(network.network_address) >> shift].add(principal.name)
 
     def of(self, address: Address | None) -> frozenset[str]:
         """The principals of which a network contains the address."""
         if address is None:
             return NOBODY
         number = int(address)
-        hits = [names.get(number >> shift, NOBODY) for shift, names in self._by_shift[address.version]]
-        return NOBODY.union(*hits)
-
-
-def _shift(network: Network) -> int:
-    """The bits behind the prefix."""
-    return network.max_prefixlen - network.prefixlen
+        return NOBODY.union(*(
+            names.get(number >> shift, NOBODY)
+            for (version, shift), names in self._names.items() if version == address.version
+        ))  # fmt: skip
 
 
 Matches = Callable[[str], re.Match[str] | None]
@@ -139,36 +122,27 @@ def kind_of_name(text: str) -> str:
 
 class CertificateIndex:
     """The names of the principals by the names of certificates: those without a wildcard by a table. The others are
-    looked at one by one, for names that one pattern of all of their kind lets pass.
+    looked at one by one.
     """
 
     def __init__(self, principals: Iterable[Principal]) -> None:
         self._exact: defaultdict[str, set[str]] = defaultdict(set)
         self._globs: defaultdict[str, list[tuple[Matches, str]]] = defaultdict(list)
-        wildcards: defaultdict[str, list[str]] = defaultdict(list)
         for principal in principals:
-            if principal.certificates is None:
-                continue
-            for name in principal.certificates.literals:
-                self._exact[name].add(principal.name)
-            for glob in principal.certificates.wildcards:
+            for glob in () if principal.certificates is None else principal.certificates.globs:
+                if WILDCARDS.isdisjoint(glob):
+                    self._exact[glob].add(principal.name)
+                    continue
                 for kind in ("", "=", "@", ":") if glob == ANY else (kind_of_name(glob),):
-                    wildcards[kind].append(translate(glob))
                     self._globs[kind].append((re.compile(translate(glob)).match, principal.name))
-        self._passes: dict[str, Matches] = {
-            kind: re.compile("|".join(patterns)).match for kind, patterns in wildcards.items()
-        }
 
     def of(self, names: Iterable[str]) -> frozenset[str]:
         """The principals of which a certificate has one of these names."""
-        listed = tuple(names)
-        if not listed:
-            return NOBODY
-        found = set().union(*(self._exact.get(name, NOBODY) for name in listed))
-        for name in listed:
-            passes = self._passes.get(kind := kind_of_name(name))
-            if passes is not None and len(name) <= TEXT_CHARACTERS_MAX and passes(name):
-                found |= {principal for matches, principal in self._globs[kind] if matches(name)}
+        found: set[str] = set()
+        for name in names:
+            found |= self._exact.get(name, NOBODY)
+            globs = self._globs.get(kind_of_name(name), ()) if len(name) <= TEXT_CHARACTERS_MAX else ()
+            found |= {principal for matches, principal in globs if matches(name)}
         return frozenset(found)
 
 
@@ -180,11 +154,10 @@ class PrincipalIndex:
         self.networks = NetworkIndex(listed)
         self.certificates = CertificateIndex(listed)
         self._places = {principal.name: (place, principal) for place, principal in enumerate(listed)}
-        by_key: defaultdict[str, set[str]] = defaultdict(set)
+        self._by_key: defaultdict[str, set[str]] = defaultdict(set)
         for principal in listed:
             for key in principal.keys:
-                by_key[key].add(principal.name)
-        self._by_key = dict(by_key)
+                self._by_key[key].add(principal.name)
 
     def candidates(self, key: str | None, *others: Iterable[str]) -> list[Principal]:
         """Those that name the key, and the others of which the names are given, as the policy orders them."""

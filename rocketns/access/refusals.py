@@ -1,4 +1,4 @@
-"""RefusalKind requests, put together: a peer that is refused a thousand times is one event a minute."""
+"""Refused requests, put together: a peer that is refused a thousand times is one event a minute."""
 
 from __future__ import annotations
 
@@ -23,22 +23,9 @@ NAMED_BEFORE_MAX = 4_096
 OTHERS = "…"  # stands for all hosts, or all access keys, that have no room
 
 
-@dataclass(frozen=True, slots=True)
-class RefusalKind:
-    """The kind of a refusal. Those of the same kind are one event with their number."""
-
-    host: str
-    code: int
-    access: Access
-    reason: RefusalReason
-    principal: str | None
-    access_key: str | None
-    is_enforced: bool
-
-
 @dataclass(slots=True)
 class _Since:
-    """What came since the last event of a kind."""
+    """What came since the last event of a kind: of an event with one request, and without fields."""
 
     event_ms: int
     count: int = 0
@@ -51,7 +38,7 @@ class RefusedRequests:
     """
 
     def __init__(self) -> None:
-        self._since: dict[RefusalKind, _Since] = {}
+        self._since: dict[RequestRefused, _Since] = {}
         self._kinds_of: Counter[str] = Counter()
         self._named: dict[str, None] = {}  # hosts, the longest known first
         self._minute_ms = 0
@@ -59,8 +46,10 @@ class RefusedRequests:
         self._bytes = 0
         self._bytes_of: Counter[str] = Counter()
 
-    def note(self, refused: RefusalKind, fields: Mapping[str, str | None] | None, now_ms: int) -> RequestRefused | None:
-        """A request was refused. The event, if it is the first of its kind within INTERVAL_MS."""
+    def note(
+        self, refused: RequestRefused, fields: Mapping[str, str | None] | None, now_ms: int
+    ) -> RequestRefused | None:
+        """A request was refused. The event with its fields, if it is the first of its kind within INTERVAL_MS."""
         self._begin_minute(now_ms)
         refused = replace(refused, access_key=cut(refused.access_key, TEXT_BYTES_MAX))  # a peer may name any
         kind = self._with_room(refused)
@@ -82,13 +71,14 @@ class RefusedRequests:
             self._minute_ms, self._newcomers, self._bytes = now_ms, 0, 0
             self._bytes_of.clear()
 
-    def _with_room(self, refused: RefusalKind) -> RefusalKind:
+    def _with_room(self, refused: RequestRefused) -> RequestRefused:
         if refused in self._since:
             return refused
         if len(self._since) >= KINDS_MAX:
-            return RefusalKind(OTHERS, 0, Access.OFF, RefusalReason.NOT_GRANTED, None, None, refused.is_enforced)
+            return replace(refused, host=OTHERS, code=0, access=Access.OFF.value, principal=None, access_key=None,
+                           reason=RefusalReason.NOT_GRANTED.value)  # fmt: skip
         if self._kinds_of[refused.host] >= KINDS_OF_A_HOST_MAX:
-            return replace(refused, principal=None, access_key=OTHERS, code=0, access=Access.OFF)
+            return replace(refused, principal=None, access_key=OTHERS, code=0, access=Access.OFF.value)
         return refused
 
     def due(self, now_ms: int, after_ms: int = INTERVAL_MS) -> list[RequestRefused]:
@@ -106,13 +96,13 @@ class RefusedRequests:
                 self._forget(refused)
         return events
 
-    def _forget(self, refused: RefusalKind) -> None:
+    def _forget(self, refused: RequestRefused) -> None:
         del self._since[refused]
         self._kinds_of[refused.host] -= 1
         if not self._kinds_of[refused.host]:
             del self._kinds_of[refused.host]
 
-    def _event(self, refused: RefusalKind, count: int, fields: Fields) -> RequestRefused:
+    def _event(self, refused: RequestRefused, count: int, fields: Fields) -> RequestRefused:
         """Names the host. Without the fields where those of the minute have had their bytes."""
         host, size = refused.host, fields_bytes(fields)
         if host not in self._named and len(self._named) >= NAMED_BEFORE_MAX:
@@ -123,7 +113,4 @@ class RefusedRequests:
         else:
             self._bytes_of[host] += size
             self._bytes += size
-        return RequestRefused(
-            refused.code, refused.access.value, refused.reason.value, refused.host, refused.principal,
-            refused.access_key, is_enforced=refused.is_enforced, count=count, fields=fields,
-        )  # fmt: skip
+        return replace(refused, count=count, fields=fields)

@@ -34,7 +34,7 @@ def shown_fields(ext_fields: Mapping[str, str | None] | None) -> Fields:
     )  # fmt: skip
     found, room = [], FIELDS_BYTES_MAX
     for name, value in islice(shown, FIELDS_MAX):
-        field = (short(name), short(value or ""))
+        field = shortened(name, TEXT_BYTES_MAX), shortened(value or "", TEXT_BYTES_MAX)
         room -= fields_bytes((field,))
         if room < 0:
             break
@@ -45,11 +45,6 @@ def shown_fields(ext_fields: Mapping[str, str | None] | None) -> Fields:
 def fields_bytes(fields: Fields) -> int:
     """What they take in a record or a log line, at most."""
     return sum(written_bytes(name) + written_bytes(value) for name, value in fields)
-
-
-def short(text: str) -> str:
-    """A name or a value of a field."""
-    return shortened(text, TEXT_BYTES_MAX)
 
 
 def cut(text: str | None, most: int) -> str | None:

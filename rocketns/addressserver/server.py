@@ -9,14 +9,15 @@ list, for all of these names. Peers may be anybody.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import replace
 
 from aiohttp import web
 
-from rocketns.addressserver.listing import ListedNameServers, Probing, ReadyNameServers, asked_addresses
+from rocketns.addressserver.listing import ReadyNameServers, asked_addresses
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration
 from rocketns.config.tls import TlsConfig, TlsMode
@@ -32,8 +33,7 @@ log = logging.getLogger("rocketns.addressserver")
 ASKED = re.compile(r"/rocketmq/[^/]+")
 # A request takes 0.35 ms of CPU time. 10,000 clients that ask every 2 min are 83 a second.
 REQUESTS_PER_S_MAX = 500
-# Seconds since a name server was ready, where a list is given although none is.
-KEPT = "X-Rocketns-Kept-Seconds"
+EVERY_S = 3.0  # the name servers are asked
 COMMON = {"Cache-Control": "no-store", "Server": "rocketns"}
 # That a topic does not exist is said in less than 1 KiB.
 ANSWER_BYTES_MAX = 64 * 1024
@@ -54,12 +54,11 @@ class AddressServer(HttpPort):
         self._config, self._bind_address, self._port = config, netty.bind_address, netty.listen_port
         if not config.peer_addresses and not config.own_address(self._bind_address, self._port):
             raise StartupError(NOTHING_TO_LIST)
-        self._listing = ReadyNameServers(config.address_server_keep_seconds)
         self._client = RemotingClient(
             lambda: probe_tls(configuration.read_tls()), answer_bytes_max=ANSWER_BYTES_MAX, failures=logging.DEBUG
         )
-        self._probing = Probing(self._client, self._listing, SerializeType[configuration.serialize_type])
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._listing = ReadyNameServers(self._client, SerializeType[configuration.serialize_type])
+        self._changed = asyncio.Event()
         super().__init__(
             "address server", "address-server", config.address_server_at(self._bind_address),
             HttpGate(requests_per_s_max=REQUESTS_PER_S_MAX),
@@ -74,45 +73,42 @@ class AddressServer(HttpPort):
 
     def reread(self) -> None:
         """``peers`` may have changed."""
-        self.call(lambda: self._go_on(self._set_addresses()))
+        self.call(self._changed.set)
 
     async def set_up(self) -> Callable[[], asyncio.Protocol]:
         await self._set_addresses()
-        self._go_on(self._probing.run())
+        self._asking = self._loop.create_task(self._ask_again_and_again())
         return web.Server(self._handle, **AIOHTTP)
 
     async def _handle(self, request: web.BaseRequest) -> web.Response:
-        answer = _answer(request.method, request.path, lambda: self._listing.listed(self._loop.time()))
+        listed = self._listing.listed(self._loop.time())
+        if request.method not in ("GET", "HEAD"):
+            answer = web.Response(status=405, headers=COMMON | {"Allow": "GET, HEAD"})
+        elif not ASKED.fullmatch(request.path):
+            answer = web.Response(status=404, headers=COMMON)
+        else:  # an empty list with 503: a client that does not look at the status keeps the list that it has, too
+            answer = web.Response(text=";".join(listed), status=200 if listed else 503, headers=COMMON)
         answer.force_close()
         return answer
 
     async def tear_down(self) -> None:
-        for task in self._tasks:
-            task.cancel()
         self._client.close()
 
-    def _go_on(self, work: Coroutine[None, None, None]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    async def _ask_again_and_again(self) -> None:
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), EVERY_S)
+            if self._changed.is_set():
+                await self._set_addresses()
+            else:
+                await self._listing.ask_all()
 
     async def _set_addresses(self) -> None:
+        self._changed.clear()
         addresses = await asked_addresses(self._config, self._bind_address, self._port)
         log.info("the address server asks %s whether they are ready", ";".join(sorted(addresses)))
-        self._probing.set_addresses(addresses)
-        await self._probing.ask_all()
-
-
-def _answer(method: str, path: str, listed: Callable[[], ListedNameServers]) -> web.Response:
-    if method not in ("GET", "HEAD"):
-        return web.Response(status=405, headers=COMMON | {"Allow": "GET, HEAD"})
-    if not ASKED.fullmatch(path):
-        return web.Response(status=404, headers=COMMON)
-    found = listed()
-    # Without a body: a client that does not look at the status finds no address either, and keeps the list it has.
-    status = 200 if found.addresses else 503
-    kept = {} if found.kept_s is None else {KEPT: f"{found.kept_s:.0f}"}
-    return web.Response(text=";".join(found.addresses), status=status, headers=COMMON | kept)
+        self._listing.set_addresses(addresses)
+        await self._listing.ask_all()
 
 
 def probe_tls(config: TlsConfig) -> TlsConfig:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rocketns.extras import check_installed
+from rocketns.errors import check_installed
 from rocketns.server.facts import Facts
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from rocketns.collect import settings as limits
-from rocketns.collect.settings import NAMESPACES_MAX, NamesError, Settings, parse_names
+from rocketns.collect.settings import NamesError, Settings, parse_names
 from rocketns.languages import choose, parsers
 from rocketns.languages.parsers import Parser
-from rocketns.protocol.codes import KNOWN_NAMESPACES
 from rocketns.tools.arguments import duration, number
 from rocketns.tools.keys import add_connection_options, read_signer, tls_of
 
@@ -42,13 +41,9 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str]) -> Settings:
         name_servers = parse_names(given.name_servers)
     except NamesError as error:
         parser.error(f"argument --name-servers: {error}")
-    namespaces = tuple(dict.fromkeys((*KNOWN_NAMESPACES, *given.kv)))
-    if len(namespaces) > NAMESPACES_MAX:
-        parser.error(f"argument --kv: at most {NAMESPACES_MAX - len(KNOWN_NAMESPACES)} namespaces are watched")
     return Settings(
-        name_servers, given.journal, given.interval, given.requests_per_second, namespaces, given.brokers,
-        given.for_s, given.timeout, tls_of(given, environment),
-        read_signer(environment), given.keep_bytes, given.keep_days,
+        name_servers, given.journal, given.interval, given.requests_per_second, given.brokers, given.for_s,
+        given.timeout, tls_of(given, environment), read_signer(environment), given.keep_bytes,
     )  # fmt: skip
 
 
@@ -60,20 +55,6 @@ def build() -> Parser:
                         help="[NAME=]HOST:PORT of each, separated by commas, semicolons or spaces. NAME is its id in "
                         "the journals; by default HOST-PORT")  # fmt: skip
     parser.add_argument("--journal", required=True, metavar="PATH", help="folder of the journals; it is made")
-    add_pace(parser)
-    parser.add_argument("--keep-bytes", type=number(limits.KEEP_BYTES_MIN, limits.KEEP_BYTES_MAX), metavar="N",
-                        default=limits.KEEP_BYTES,
-                        help="bytes of each name server's journal: the oldest files are deleted; by default "
-                        "%(default)s (10 GiB)")  # fmt: skip
-    parser.add_argument("--keep-days", type=number(0, limits.KEEP_DAYS_MAX), default=limits.KEEP_DAYS, metavar="N",
-                        help="older files are deleted; 0 is no limit; by default %(default)s")  # fmt: skip
-    parser.add_argument("--for", dest="for_s", type=duration(limits.FOR_S_MIN, limits.FOR_S_MAX), metavar="TIME",
-                        help="end after this time; by default at SIGTERM or SIGINT")  # fmt: skip
-    return parser
-
-
-def add_pace(parser: argparse.ArgumentParser) -> None:
-    """The options of what is asked, how often, and how."""
     parser.add_argument("--interval", type=duration(limits.INTERVAL_S_MIN, limits.INTERVAL_S_MAX), metavar="TIME",
                         default=limits.INTERVAL_S,
                         help="time between two looks at the brokers; by default 5s")  # fmt: skip
@@ -81,11 +62,15 @@ def add_pace(parser: argparse.ArgumentParser) -> None:
                         default=limits.PER_SECOND, metavar="N",
                         help="requests of all kinds at each name server at most; a Java name server needs 1 to 2 ms of "
                         "CPU time for the route of a topic with 300 brokers; by default %(default)s")  # fmt: skip
-    parser.add_argument("--kv", action="append", default=[], metavar="NAME",
-                        help=f"a KV namespace to watch beside {' and '.join(KNOWN_NAMESPACES)}; may be given several "
-                        "times. No request lists namespaces")  # fmt: skip
     parser.add_argument("--brokers", action="store_true",
                         help="ask a broker that vanished from a name server, once, whether it still runs")  # fmt: skip
     parser.add_argument("--timeout", type=duration(limits.TIMEOUT_S_MIN, limits.TIMEOUT_S_MAX), metavar="TIME",
                         default=limits.TIMEOUT_S, help="time for each answer; by default 5s")  # fmt: skip
     add_connection_options(parser)
+    parser.add_argument("--keep-bytes", type=number(limits.KEEP_BYTES_MIN, limits.KEEP_BYTES_MAX), metavar="N",
+                        default=limits.KEEP_BYTES,
+                        help="bytes of each name server's journal: the oldest files are deleted; by default "
+                        "%(default)s (10 GiB)")  # fmt: skip
+    parser.add_argument("--for", dest="for_s", type=duration(limits.FOR_S_MIN, limits.FOR_S_MAX), metavar="TIME",
+                        help="end after this time; by default at SIGTERM or SIGINT")  # fmt: skip
+    return parser

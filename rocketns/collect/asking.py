@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from rocketns.client.connection import NotSentError, RefusedError
 from rocketns.client.name_server import NOT_READY, Fields, NameServer, UnusableError, route_fields
 from rocketns.client.remoting_client import RemotingClient
-from rocketns.collect.schedule import Ask, PollBudget, PollKind
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.encoding import encode_request
 
 MIB = 1024 * 1024
-# Bytes of one answer. A larger one ends the connection, and counts as no answer. Of 300 brokers with ten topics a route
-# has 63 KiB, the groups 43 KiB; a list of 200,000 topics has 6 MiB.
+# What is asked for, and the bytes of one answer. A larger one ends the connection, and counts as no answer. Of 300
+# brokers with ten topics a route has 63 KiB, the groups 43 KiB; a list of 200,000 topics has 6 MiB.
 ANSWER_BYTES_MAX: dict[int, int] = {
     RequestCode.GET_BROKER_CLUSTER_INFO: 4 * MIB,
     RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: 12 * MIB,
@@ -25,19 +25,45 @@ ANSWER_BYTES_MAX: dict[int, int] = {
     RequestCode.GET_KVLIST_BY_NAMESPACE: 4 * MIB,
     RequestCode.GET_NAMESRV_CONFIG: MIB,
 }
-CODES = {
-    PollKind.GROUPS: RequestCode.GET_BROKER_CLUSTER_INFO,
-    PollKind.NAMES: RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER,
-    PollKind.KV: RequestCode.GET_KVLIST_BY_NAMESPACE,
-    PollKind.CONFIGURATION: RequestCode.GET_NAMESRV_CONFIG,
-    PollKind.ROUTE: RequestCode.GET_ROUTEINFO_BY_TOPIC,
-}
 # Answers that say that there is nothing.
-NOTHING = {PollKind.KV: ResponseCode.QUERY_NOT_FOUND, PollKind.ROUTE: ResponseCode.TOPIC_NOT_EXIST}
+NOTHING = frozenset({
+    (RequestCode.GET_KVLIST_BY_NAMESPACE, ResponseCode.QUERY_NOT_FOUND),
+    (RequestCode.GET_ROUTEINFO_BY_TOPIC, ResponseCode.TOPIC_NOT_EXIST),
+})  # fmt: skip
 REFUSALS = frozenset({ResponseCode.NO_PERMISSION, ResponseCode.REQUEST_CODE_NOT_SUPPORTED})
 BUSY = frozenset({ResponseCode.SYSTEM_BUSY, ResponseCode.GO_AWAY})
-# What a name server is watched without.
-MAY_LACK = frozenset({PollKind.NAMES, PollKind.KV, PollKind.CONFIGURATION})
+
+
+class Ask(NamedTuple):
+    """One thing to look at, by the request that shows it. ``name``: the namespace or topic, where it has one."""
+
+    code: RequestCode
+    name: str = ""
+
+    @property
+    def is_lookup(self) -> bool:
+        return self.code == RequestCode.GET_ROUTEINFO_BY_TOPIC
+
+    @property
+    def may_lack(self) -> bool:
+        """Whether a name server is watched without it."""
+        return self != GROUPS and not self.is_lookup
+
+    @property
+    def fields(self) -> Fields:
+        """Those of the request."""
+        if self.is_lookup:
+            return route_fields(self.name)
+        return {"namespace": self.name} if self.name else {}
+
+    def __str__(self) -> str:
+        if self == NAMES:
+            return "list of topics"
+        return f"KV namespace {self.name}" if self.name else "configuration"
+
+
+GROUPS, NAMES = Ask(RequestCode.GET_BROKER_CLUSTER_INFO), Ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
+CONFIGURATION = Ask(RequestCode.GET_NAMESRV_CONFIG)
 
 
 class RequestRefusedError(UnusableError):
@@ -46,83 +72,43 @@ class RequestRefusedError(UnusableError):
 
 async def read(server: NameServer, ask: Ask) -> bytes | None:
     """The body of the answer, None: it says that there is no such thing. UnusableError, also RequestRefusedError."""
-    code = CODES[ask.kind]
-    answer = await server.ask(code, _fields(ask), None, ANSWER_BYTES_MAX[code])
+    answer = await server.ask(ask.code, ask.fields, None, ANSWER_BYTES_MAX[ask.code])
     if answer.code == ResponseCode.SUCCESS:
         return bytes(answer.body or b"")
-    if answer.code == NOTHING.get(ask.kind):
+    if (ask.code, answer.code) in NOTHING:
         return None
     # With enableAllTopicList=false Java answers SYSTEM_ERROR. Nothing waits for settings that cannot be read.
-    if answer.code in REFUSALS or (ask.kind in MAY_LACK and answer.code not in BUSY):
-        raise RequestRefusedError(f"it refuses request {int(code)} with code {answer.code}")
+    if answer.code in REFUSALS or (ask.may_lack and answer.code not in BUSY):
+        raise RequestRefusedError(f"it refuses request {int(ask.code)} with code {answer.code}")
     reason = NOT_READY.get(answer.code)
-    raise UnusableError(f"it answered request {int(code)} with code {answer.code}{f': {reason}' if reason else ''}")
-
-
-def _fields(ask: Ask) -> Fields:
-    if ask.kind is PollKind.ROUTE:
-        return route_fields(ask.name)
-    return {"namespace": ask.name} if ask.kind is PollKind.KV else {}
+    raise UnusableError(f"it answered request {int(ask.code)} with code {answer.code}{f': {reason}' if reason else ''}")
 
 
 GET_BROKER_RUNTIME_INFO = 28  # a request of brokers
-RUNTIME_BYTES_MAX = MIB
-# Addresses that one answer of a name server may let be asked, how many in a second, and how long that may take.
+# Addresses that one answer of a name server may let be asked, and how long that may take.
 ASKED_AT_ONCE_MAX = 64
-ASKS_PER_SECOND = 50
 WITHIN_S = 3.0  # as of Java's clients; a busy broker's first answer to 28 takes a second and more
-# Several name servers lose a broker within seconds: it is asked once.
-REMEMBERED_S = 10.0
-REMEMBERED_MAX = 1_024
 ANSWERED, REFUSED, SILENT = "answered", "refused", "silent"
 
 
-class Brokers:
-    """Asked by request 28, once (``--brokers``); shared by all name servers of a collector.
+async def ask_brokers(client: RemotingClient, addrs: Iterable[str]) -> dict[str, str]:
+    """What each address says to request 28: answered, refused, silent (``--brokers``).
 
-    Addresses are those that name servers showed, so a hostile one chooses them: few are asked, soon given up, and sent
+    Addresses are those that a name server showed, so a hostile one chooses them: few are asked, soon given up, and sent
     no signature. A broker that wants one answers with an error, which is an answer.
     """
+    some = list(dict.fromkeys(addrs))[:ASKED_AT_ONCE_MAX]
+    return dict(zip(some, await asyncio.gather(*(_said_by(client, addr) for addr in some)), strict=True))
 
-    def __init__(self, client: RemotingClient) -> None:
-        self._client = client
-        self._budget = PollBudget(ASKS_PER_SECOND)
-        self._said: dict[str, tuple[float, str]] = {}
 
-    async def ask(self, addrs: Iterable[str]) -> dict[str, str]:
-        """What each address said: answered, refused, silent. Those that there was no time to ask are left out."""
-        some = list(dict.fromkeys(addrs))[:ASKED_AT_ONCE_MAX]
-        said = await asyncio.gather(*(self._one(addr) for addr in some))
-        return {addr: word for addr, word in zip(some, said, strict=True) if word is not None}
-
-    async def _one(self, addr: str) -> str | None:
-        loop = asyncio.get_running_loop()
-        at_s, word = self._said.get(addr, (float("-inf"), ""))
-        if loop.time() - at_s < REMEMBERED_S:
-            return word
-        wait_s = self._budget.wait_s(loop.time())
-        if wait_s >= WITHIN_S:
-            return None
-        self._budget.spend(loop.time())
-        await asyncio.sleep(wait_s)
-        word = await self._said_by(addr, WITHIN_S - wait_s)
-        self._remember(addr, word)
-        return word
-
-    async def _said_by(self, addr: str, within_s: float) -> str:
-        opaque, frame = encode_request(GET_BROKER_RUNTIME_INFO, {}, SerializeType.JSON)
-        try:
-            await self._client.invoke(addr, opaque, frame, within_s, RUNTIME_BYTES_MAX)
-        except RefusedError:
-            return REFUSED
-        except NotSentError:
-            return SILENT
-        finally:
-            self._client.disconnect(addr)
-        return ANSWERED
-
-    def _remember(self, addr: str, word: str) -> None:
-        self._said.pop(addr, None)
-        self._said[addr] = asyncio.get_running_loop().time(), word
-        if len(self._said) > REMEMBERED_MAX:
-            del self._said[next(iter(self._said))]
+async def _said_by(client: RemotingClient, addr: str) -> str:
+    opaque, frame = encode_request(GET_BROKER_RUNTIME_INFO, {}, SerializeType.JSON)
+    try:
+        await client.invoke(addr, opaque, frame, WITHIN_S, MIB)
+    except RefusedError:
+        return REFUSED
+    except NotSentError:
+        return SILENT
+    finally:
+        client.disconnect(addr)
+    return ANSWERED

@@ -13,7 +13,7 @@ from pathlib import Path
 from rocketns.collect.arguments import parse
 from rocketns.collect.collector import Collector
 from rocketns.collect.settings import Settings, every_named
-from rocketns.errors import RocketnsError
+from rocketns.errors import RocketnsError, StartupError
 from rocketns.journal.segments import Store
 from rocketns.logs import start_logging
 from rocketns.tools.arguments import shown
@@ -47,69 +47,47 @@ def main(arguments: Sequence[str]) -> int:
 
 async def collect(settings: Settings) -> int:
     """Watch until a signal, or for the time that was asked for. The exit status."""
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
     log.info("times in this log are GMT+8, as in the log of the Java name server")
     names = ", ".join(f"{ns} ({addr})" for ns, addr in settings.name_servers)
     log.info("watching%s; journals are in %s: %s",
              "" if settings.for_s is None else f" for {shown(settings.for_s)}", settings.journal, names)  # fmt: skip
     collector = Collector(settings)
     watching = asyncio.create_task(collector.run())
-    stopping = asyncio.create_task(stop.wait())
-    await asyncio.wait((watching, stopping), timeout=settings.for_s, return_when=asyncio.FIRST_COMPLETED)
-    stopping.cancel()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, watching.cancel)
+    ended, _ = await asyncio.wait((watching,), timeout=settings.for_s)
     watching.cancel()
     await asyncio.wait((watching,))
     if not watching.cancelled() and (error := watching.exception()) is not None:
         raise error
-    return exit_status(collector, is_stopped=stop.is_set())
+    return exit_status(collector, is_stopped=bool(ended))
 
 
 def exit_status(collector: Collector, *, is_stopped: bool) -> int:
     """What the journals lack is in the log. Whoever stopped it knows that it may have been too early."""
-    never = [upstream for upstream in collector.upstreams if not upstream.boots]
-    for upstream in never:
-        why = upstream.error or "there was not enough time"
-        log.warning("%s (%s) was never read whole, so its journal has nothing of this time: %s", upstream.ns,
-                    upstream.addr, why)  # fmt: skip
-    cut = [upstream for upstream in collector.upstreams if upstream.is_cut]
-    for upstream in cut:
-        log.error("the end of the journal of %s (%s) could not be written: the log says above why", upstream.ns,
-                  upstream.addr)  # fmt: skip
-    log.info("the watching ended")
-    return EXIT_MISSING if cut or (never and not is_stopped) else EXIT_WATCHED
-
-
-class FolderError(RocketnsError):
-    """The journal's folder cannot be used; the text says why."""
+    status = EXIT_WATCHED
+    for upstream in collector.upstreams:
+        if not upstream.boots:
+            log.warning("%s was never read whole, so its journal has nothing of this time: %s", upstream.name,
+                        "; ".join(upstream.errors.values()) or "there was not enough time")  # fmt: skip
+        if upstream.journal.is_cut:
+            log.error("the end of the journal of %s could not be written: the log says above why", upstream.name)
+        if upstream.journal.is_cut or not (upstream.boots or is_stopped):
+            status = EXIT_MISSING
+    return status
 
 
 def check_folder(journal: str, ns_names: Iterable[str]) -> None:
-    """Make the folder, and try to write in it, and to be the only writer for these ids. FolderError."""
+    """Make the folder, and try to be the only writer in it for these ids. StartupError."""
     for ns in ns_names:
         store = Store(Path(journal), ns)
         try:
             descriptor = store.lock()
         except BlockingIOError:
-            raise FolderError(f"another process writes the journal of {ns} in {journal}: end it, or give this name "
+            raise StartupError(f"another process writes the journal of {ns} in {journal}: end it, or give this name "
                               "server another name, NAME=HOST:PORT") from None  # fmt: skip
         except (OSError, ValueError) as error:
-            raise FolderError(f"the journal's folder {journal} cannot be written: {_why(error)}") from None
-        try:
-            _try_to_write(store.base / f".try-{os.getpid()}")
-        except OSError as error:
-            raise FolderError(f"the journal's folder {journal} cannot be written: {_why(error)}") from None
-        finally:
-            os.close(descriptor)
-
-
-def _try_to_write(path: Path) -> None:
-    try:
-        path.write_bytes(b"\n")
-    finally:
-        path.unlink(missing_ok=True)
-
-
-def _why(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise StartupError(
+                f"the journal's folder {journal} cannot be written: {getattr(error, 'strerror', None) or error}"
+            ) from None
+        os.close(descriptor)

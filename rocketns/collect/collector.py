@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable
 
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
-from rocketns.collect.asking import Brokers
+from rocketns.collect.asking import NAMES
 from rocketns.collect.observed_journal import ObservedJournal, SteadyClock
 from rocketns.collect.observing import Observed
 from rocketns.collect.settings import Settings
@@ -29,35 +29,19 @@ class Collector:
 
     def __init__(self, settings: Settings, epoch_ms: Callable[[], int] | None = None) -> None:
         """Called on the event loop's thread. ``epoch_ms``: by default a `SteadyClock`."""
-        epoch_ms = epoch_ms or SteadyClock()
+        self._epoch_ms = epoch_ms or SteadyClock()
         tls = TlsConfig.read({}, {}) if settings.tls is None else settings.tls
         limits = Limits(outgoing_connections_per_host_max=256)
-        self._epoch_ms = epoch_ms
         self._client = RemotingClient(lambda: tls, settings.timeout_s, failures=logging.DEBUG, limits=limits)
         self._asking = RemotingClient(lambda: tls, settings.timeout_s, failures=logging.DEBUG)
-        brokers = Brokers(self._asking) if settings.ask_brokers else None
-        pace = Pace(settings.interval_s, settings.per_second, settings.namespaces)
+        pace = Pace(settings.interval_s, settings.per_second)
+        later = asyncio.get_running_loop().call_later
         self.upstreams: list[CollectedServer] = []
         for ns, addr in settings.name_servers:
-            observed = Observed()
-            journal = ObservedJournal(settings.journal_config, ns, observed, asyncio.get_running_loop().call_later)
+            journal = ObservedJournal(settings.journal_config, ns, Observed(), later)
             server = NameServer(self._client, addr, SerializeType.JSON, settings.timeout_s, settings.signer)
-            self.upstreams.append(CollectedServer(ns, server, observed, journal, pace, self, epoch_ms, brokers))
-        self._told: set[str] = set()  # of which it was said what a round costs
-        self._spent: dict[str, int] = {}
-
-    def topics_elsewhere(self, asking: CollectedServer, broker_name: str) -> Iterable[str]:
-        """Topics that other name servers show of a broker."""
-        for other in self.upstreams:
-            held = other.observed.tables.broker_topics.get(broker_name)
-            if other is not asking and held is not None:
-                yield from held.names
-
-    def suspect_elsewhere(self, telling: CollectedServer, topics: Collection[str]) -> None:
-        """These topics changed at a name server: the others are asked for them soon."""
-        for other in self.upstreams:
-            if other is not telling:
-                other.look_at(topics)
+            self.upstreams.append(CollectedServer(ns, server, journal, pace, self.upstreams, self._epoch_ms,
+                                                  self._asking if settings.ask_brokers else None))  # fmt: skip
 
     async def run(self) -> None:
         """Watch all, until this is cancelled. Nothing that a name server does ends it."""
@@ -80,56 +64,28 @@ class Collector:
         while True:
             await asyncio.sleep(TICK_S)
             for upstream in self.upstreams:
-                upstream.tick()
-                if upstream.knows_topics and upstream.ns not in self._told:
-                    self._told.add(upstream.ns)
-                    log.info("%s", cost(upstream))
+                upstream.journal.tick(self._epoch_ms())
             if loop.time() >= progress_s:
                 progress_s += PROGRESS_EVERY_S
-                self.say_progress(PROGRESS_EVERY_S)
-
-    def say_progress(self, since_s: float) -> None:
-        """One line for each name server; ``since_s`` is the time since the last one."""
-        for upstream in self.upstreams:
-            spent = upstream.budget.spent
-            rate, self._spent[upstream.ns] = (spent - self._spent.get(upstream.ns, 0)) / since_s, spent
-            level = logging.WARNING if upstream.phase is Phase.LOST else logging.INFO
-            log.log(level, "%s", standing(upstream, self._epoch_ms(), rate))
+                for upstream in self.upstreams:
+                    level = logging.WARNING if upstream.phase is Phase.LOST else logging.INFO
+                    log.log(level, "%s", standing(upstream, self._epoch_ms()))
 
 
-def cost(upstream: CollectedServer) -> str:
-    """What a round of all topics costs, if the name server answers as fast as it may be asked, and how exact times are
-    therefore."""
-    known = f"{upstream.ns} ({upstream.addr}): times of brokers are known to {shown(upstream.interval_s)}"
-    if not upstream.lists_topics:
-        return f"{known}; it does not list its topics"
-    topics, per_second = len(upstream.rounds.seen), upstream.budget.per_second
-    takes_s = max(upstream.interval_s, topics / (per_second - upstream.schedule.per_second))
-    return f"{known}, those of its {topics} topics to {shown(takes_s)}: a round takes as long at {per_second:g}/s"
-
-
-def standing(upstream: CollectedServer, now_ms: int, requests_per_second: float) -> str:
-    """How a name server is, in one line."""
+def standing(upstream: CollectedServer, now_ms: int) -> str:
+    """How a name server is, in one line. A round of lookups says how exact times of topics are."""
     tables, rounds = upstream.observed.tables, upstream.rounds
-    last = f", the last took {shown(rounds.last_s)}" if rounds.last_s is not None else ""
-    known = f"{len(rounds.seen)} topics; round {rounds.count}{last}"
-    topics = known if upstream.lists_topics else "its topics are not known (enableAllTopicList=false)"
+    round_of = f" in {shown(rounds.last_s)}" if rounds.last_s is not None else ""
+    topics = "unknown" if NAMES in upstream.refused else f"{len(rounds.seen)}, each looked up{round_of}"
     parts = [
-        f"{_phase(upstream)} for {shown((now_ms - upstream.since_ms) / 1000)}",
-        f"{len(tables.broker_addr_table)} brokers, {topics}",
-        f"{requests_per_second:.1f} requests/s of {upstream.budget.per_second:g}",
-        f"{upstream.changes} changes",
+        f"{upstream.name}: {upstream.phase} for {shown((now_ms - upstream.since_ms) / 1000)}",
+        f"{len(tables.broker_addr_table)} brokers; topics: {topics}",
+        f"{upstream.budget.spent} requests, {upstream.changes} changes",
     ]
-    if upstream.phase is Phase.READING:
-        parts.append(f"{rounds.unanswered} topics are still to be read")
-    if upstream.unreadable:
-        parts.append(f"{upstream.unreadable} topics with routes that cannot be read")
-    if upstream.observed.left_out:
-        parts.append(f"{upstream.observed.left_out} things beyond a limit left out")
-    if upstream.error:
-        parts.append(upstream.error)
-    return f"{upstream.ns} ({upstream.addr}): {'; '.join(parts)}"
-
-
-def _phase(upstream: CollectedServer) -> str:
-    return "being read" if upstream.phase in (Phase.READING, Phase.RETURNING) else str(upstream.phase)
+    for number, what in (
+        (len(rounds.unanswered), "topics are still to be read"),
+        (len(upstream.watch.unreadable), "topics with routes that cannot be read"),
+        (upstream.observed.left_out, "things beyond a limit left out"),
+    ):
+        parts += [f"{number} {what}"] if number else []
+    return "; ".join([*parts, *upstream.errors.values()])

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import groupby
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from rocketns.client.name_server import UnusableError, decoded
+from rocketns.collect.asking import CONFIGURATION, GROUPS, NAMES, Ask
 from rocketns.collect.observing import Observed
-from rocketns.collect.schedule import CONFIGURATION, GROUPS, NAMES, TOPICS_MAX, Ask, Departed, Rounds, SeenTopic
+from rocketns.collect.schedule import TOPICS_MAX, Rounds, SeenTopic
 from rocketns.protocol.body.decoding import (
     decode_cluster_info,
     decode_kv_table,
@@ -22,6 +23,8 @@ from rocketns.routeinfo.events import BrokerDown, Event, TopicsDeleted
 
 DIGEST_BYTES = 16
 NO_ROUTE = b"-"
+# Beyond it those of the broker that went first are forgotten.
+DEPARTED_TOPICS_MAX = 1_000_000
 
 
 class Moment(NamedTuple):
@@ -31,38 +34,32 @@ class Moment(NamedTuple):
     s: float
 
 
-class Others(Protocol):
-    """The other name servers of the same collector."""
-
-    def topics_of(self, broker_name: str) -> Iterable[str]: ...
-    def suspect(self, topics: Collection[str]) -> None: ...
-
-
 class Watch:
-    """``record`` takes the events of an answer, and since when they may have happened.
+    """``record`` takes the events of an answer, and since when they may have happened. ``elsewhere`` gives the topics
+    that other name servers show of a broker; ``changed`` gets those that changed here.
 
     ``unreadable`` are the topics whose route is none.
     """
 
     def __init__(
-        self, observed: Observed, rounds: Rounds, others: Others, record: Callable[[list[Event], int], None]
-    ) -> None:
+        self, observed: Observed, rounds: Rounds, elsewhere: Callable[[str], Iterable[str]],
+        changed: Callable[[Collection[str]], None], record: Callable[[list[Event], int], None],
+    ) -> None:  # fmt: skip
         self.observed = observed
         self.rounds = rounds
         self.unreadable: set[str] = set()
-        self._others = others
-        self._record = record
-        self._departed = Departed()
+        self._elsewhere, self._changed, self._record = elsewhere, changed, record
         self._came_ms: dict[str, int] = {}  # broker groups that came, and when they were not there
         self._sent: dict[Ask, int] = {}  # when the last answer to each poll was asked for
         self._digests: dict[Ask, bytes] = {}
-        self._listed: set[str] = set()
+        self._departed: dict[str | None, Sequence[str]] = {}  # topics of groups that went
+        self._early: set[str] = set()  # topics on brokers that no list of groups has
         self._changed_s = float("-inf")
 
-    def restore(self, known_ms: int, topics_ms: int, now_s: float) -> None:
-        """The tables were filled with what was there at ``known_ms``; each topic was looked at after ``topics_ms``."""
+    def restore(self, known_ms: int, looked_ms: int, now_s: float) -> None:
+        """The tables were filled with what was there at ``known_ms``; each topic was looked at after ``looked_ms``."""
         self._sent = {GROUPS: known_ms, NAMES: known_ms}
-        self.rounds.restore(self.observed.tables.topic_queue_table, topics_ms, now_s)
+        self.rounds.restore(self.observed.tables.topic_queue_table, looked_ms, now_s)
 
     def is_new(self, ask: Ask, body: bytes | None, sent: Moment) -> bool:
         """Whether the answer to a poll differs from the one before. One that does not needs no decoding."""
@@ -93,39 +90,45 @@ class Watch:
         if not events:
             return
         self._changed_s = now_s
-        self._note_groups(events, before, since_ms)
-        self._record([_with_asked(event, asked) for event in events], since_ms)
-
-    def _note_groups(self, events: list[Event], before: set[str], since_ms: int) -> None:
+        self.rounds.suspect(self._early, distrust=True)
+        self._early.clear()
         for event in events:
             if isinstance(event, TopicsDeleted):
-                if event.broker_name not in self.observed.tables.broker_addr_table:
-                    self._departed.put(event.broker_name, event.topics)
                 self.rounds.suspect(event.topics, distrust=True)
-        for name in dict.fromkeys(name for event in events if (name := _broker(event)) is not None):
-            self.rounds.suspect(self._topics_of(name, is_new=name not in before), distrust=True)
-            if name not in before:
-                self._came_ms[name] = since_ms
-            elif name not in self.observed.tables.broker_addr_table:
-                self._came_ms.pop(name, None)
+                self._departed[event.broker_name] = event.topics
+        while sum(map(len, self._departed.values())) > DEPARTED_TOPICS_MAX:
+            del self._departed[next(iter(self._departed))]
+        for name in {name for event in events if (name := _broker(event)) is not None}:
+            self._note_group(name, since_ms, was_there=name in before)
+        self._record([_with_asked(event, asked) for event in events], since_ms)
 
-    def _topics_of(self, broker_name: str, *, is_new: bool) -> list[str]:
-        """Topics of a group that changed; of one that came, those that it had, and those that it has elsewhere."""
-        held = self.observed.tables.broker_topics.get(broker_name)
-        found = dict.fromkeys(() if held is None else held.names)
-        if is_new:
-            found |= dict.fromkeys(self._departed.take(broker_name))
-            found |= dict.fromkeys(self._others.topics_of(broker_name))
-        return list(found)
+    def _note_group(self, name: str, since_ms: int, *, was_there: bool) -> None:
+        """Ask for the topics of a group that changed; of one that came, for those that it had or has elsewhere."""
+        held = self.observed.tables.broker_topics.get(name)
+        self.rounds.suspect(() if held is None else held.names, distrust=True)
+        if not was_there:
+            self.rounds.suspect(self._departed.pop(name, ()), distrust=True)
+            self.rounds.suspect(self._elsewhere(name), distrust=True)
+            self._came_ms[name] = since_ms
+        elif name not in self.observed.tables.broker_addr_table:
+            self._came_ms.pop(name, None)
 
-    def names(self, body: bytes, sent: Moment, now_s: float) -> None:
-        """The names of all topics. A topic that a later request found stays: the list is older."""
+    def poll(self, ask: Ask, body: bytes | None, sent: Moment, now_s: float) -> None:
+        """Another answer than the one before to what is asked each time."""
+        if ask == NAMES:
+            self._names(body or b"", sent, now_s)
+        elif ask == CONFIGURATION:
+            events = self.observed.configuration((body or b"").decode("utf-8", "replace"))
+            self._record(events, self._note(ask, body, sent))
+        else:  # None: there is no such namespace
+            items = {} if body is None else decoded(body, decode_kv_table)
+            self._record(self.observed.kv_items(ask.name, items), self._note(ask, body, sent))
+
+    def _names(self, body: bytes, sent: Moment, now_s: float) -> None:
         names = set(decoded(body, decode_topic_list))
         if len(names) > TOPICS_MAX:
             raise UnusableError(f"it has {len(names)} topics, and at most {TOPICS_MAX} are watched")
-        since_ms, self._listed = self._note(NAMES, body, sent), set(names)
-        names |= {topic for topic, seen in self.rounds.seen.items()
-                  if seen.sent_s >= sent.s and seen.is_answered and seen.digest != NO_ROUTE}  # fmt: skip
+        since_ms = self._note(NAMES, body, sent)
         gone = [topic for topic in self.rounds.seen if topic not in names]
         events = self.observed.topic_names(names)
         new = self.rounds.keep(names, since_ms, now_s)
@@ -133,34 +136,22 @@ class Watch:
         if events:
             self._changed_s = now_s
             self._record(events, since_ms)
-        self._others.suspect([*gone, *new])
+        self._changed([*gone, *new])
 
     def no_names(self, now_s: float) -> None:
         """There is no list of topics: none is known."""
-        self._listed.clear()
         self.rounds.keep((), 0, now_s)
         self._record(self.observed.topic_names(()), self._sent.get(NAMES, 0))
 
-    def kv(self, ask: Ask, body: bytes | None, sent: Moment) -> None:
-        """All items of a namespace; None: there is none."""
-        items = {} if body is None else decoded(body, decode_kv_table)
-        self._record(self.observed.kv_items(ask.name, items), self._note(ask, body, sent))
-
-    def configuration(self, body: bytes, sent: Moment) -> None:
-        """All properties."""
-        events = self.observed.configuration(body.decode("utf-8", "replace"))
-        self._record(events, self._note(CONFIGURATION, body, sent))
-
     def route(self, topic: str, body: bytes | None, sent: Moment) -> None:
         """The route of a topic; None: there is none. An answer that may be older than a change is asked for again."""
-        if sent.s < self._changed_s:
+        before = self.rounds.seen.get(topic)
+        if before is None or sent.s < self._changed_s:
             self.rounds.failed(topic, again=True)
             return
-        before, seen = self.rounds.seen.get(topic), SeenTopic(digest(body), sent.ms, sent.s, is_answered=True)
-        self.rounds.answered(topic, seen, exists=body is not None)
-        if body is None and before is not None and topic not in self._listed:
-            self.rounds.forget(topic)
-        if before is not None and before.digest == seen.digest:
+        seen = SeenTopic(digest(body), sent.ms, sent.s)
+        self.rounds.answered(topic, seen)
+        if before.digest == seen.digest:
             return
         try:
             found = None if body is None else decoded(body, decode_route_without_brokers)
@@ -168,17 +159,16 @@ class Watch:
             self.unreadable.add(topic)
             return
         self.unreadable.discard(topic)
+        if found is not None and any(
+            name not in self.observed.tables.broker_addr_table for name, _ in found.queue_datas
+        ):
+            self._early.add(topic)
         events = self.observed.route(topic, found)
-        # One that no list had, and nobody asked for before, was not in the last list.
-        absent_ms = self._sent.get(NAMES, sent.ms)
-        self._record_of_topic(events, absent_ms if before is None else before.sent_ms)
-        if events:
-            self._others.suspect((topic,))
-
-    def _record_of_topic(self, events: list[Event], since_ms: int) -> None:
-        """A broker that was not there had no topic."""
+        # A broker that was not there had no topic.
         for came_ms, some in groupby(events, lambda event: self._came_ms.get(_broker(event) or "", 0)):
-            self._record(list(some), max(since_ms, came_ms))
+            self._record(list(some), max(before.sent_ms, came_ms))
+        if events:
+            self._changed((topic,))
 
     def read_anew(self) -> None:
         """Everything counts as not read."""

@@ -33,16 +33,6 @@ class DiscoveryConfig(OwnConfig):
         "rocketns.peers; empty is off. It needs the extra rocketns[admin]",
         START,
     )
-    address_server_keep_seconds: int = prop(
-        600,
-        "time in which the address server goes on giving the last list when no name server answers it any more",
-        START,
-        unit="s",
-        at_limit="it answers 503",
-        low=0,
-        high=86_400,
-    )
-
     address_server_tls: bool = prop(
         False,
         "true: the address server takes TLS alone, with the files and the client authentication of tls.server.…. "

@@ -19,8 +19,7 @@ from rocketns.config.tls import TlsConfig
 from rocketns.doctor.arguments import build, options_of
 from rocketns.doctor.asking.gathering import LookTimer, gather
 from rocketns.doctor.facts import DoctorOptions
-from rocketns.doctor.output import Palette, report_json, report_text
-from rocketns.doctor.progress import ProgressLine
+from rocketns.doctor.output import report_json, report_text
 from rocketns.doctor.report import EXIT_CANNOT_TELL, Report, run
 from rocketns.errors import RocketnsError
 from rocketns.languages.parsers import parse
@@ -75,7 +74,8 @@ def _run(given: Namespace) -> int:
     if given.json:
         print_json(report_json(report))
     else:
-        print_text(report_text(report, Palette.of(sys.stdout, os.environ)))
+        plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"  # no-color.org
+        print_text(report_text(report, coloured=sys.stdout.isatty() and not plain))
     return report.exit_status
 
 
@@ -95,17 +95,21 @@ def _check_files(tls: TlsConfig) -> None:
 
 async def _examine(options: DoctorOptions, tls: TlsConfig) -> Report | signal.Signals:
     """The report, or the signal that ended the asking."""
-    progress, stopping = ProgressLine.on_terminal(), _Stopping()
+    stopping = _Stopping()
     try:
         signer = read_signer(os.environ)
-        facts = await gather(options, tls, signer, progress, stopping.watch)
+        facts = await gather(options, tls, signer, _say, stopping.watch)
     except asyncio.CancelledError:
         if stopping.by is None:
             raise
         return stopping.by
-    finally:
-        progress.end()
     return run(facts)
+
+
+def _say(text: str) -> None:
+    """What is done now, on a terminal."""
+    if sys.stderr.isatty():
+        complain(f"{text} …")
 
 
 class _Stopping:

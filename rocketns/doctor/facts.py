@@ -69,7 +69,7 @@ class IpScope(StrEnum):
 class AddressFacts:
     """One address that a broker announces. ``addr`` is ``host:port`` as announced, ``ips`` what its host resolves to.
 
-    ``ms`` is the time to open the connection. ``error`` is the system's message, empty if there was none. ``is_here``:
+    ``error`` is the system's message, empty if there was none. ``is_here``:
     the address is one of this machine.
     """
 
@@ -77,7 +77,6 @@ class AddressFacts:
     ips: tuple[str, ...] = ()
     place: IpScope = IpScope.UNKNOWN
     outcome: Reaction = Reaction.NOT_TRIED
-    ms: float | None = None
     error: str = ""
     is_here: bool = False
 
@@ -96,48 +95,35 @@ class BrokerClock:
 
 @dataclass(frozen=True, slots=True)
 class Consumers:
-    """Who consumes with a group at a broker. ``subscribes``: the expression by topic. ``peers``: the first few."""
+    """Who consumes with a group at a broker. ``subscribes``: topics."""
 
     count: int
-    peers: tuple[str, ...] = ()
     model: str = ""
-    subscribes: Mapping[str, str] = field(default_factory=dict)
+    subscribes: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Offsets:
-    """One queue at a broker, for a group. ``last_ms``: when the last consumed message was stored; 0: none was."""
-
-    topic: str
-    queue: int
-    at_broker: int
-    consumed: int
-    last_ms: int = 0
-
-    @property
-    def lag(self) -> int:
-        return max(0, self.at_broker - self.consumed)
+# Of a group at a broker, by topic and number of the queue: how many messages were stored, and how many consumed.
+Offsets = Mapping[tuple[str, int], tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Consumption:
-    """How far a group is at a broker. ``fetched_per_second`` within the last minute. ``later`` is a second look, some
-    seconds after the first one; None where there was no need."""
+    """How far a group is at a broker. ``later`` is a second look, some seconds after the first one; None where there
+    was no need."""
 
-    first: tuple[Offsets, ...] = ()
-    fetched_per_second: float = 0.0
-    later: tuple[Offsets, ...] | None = None
+    first: Offsets = field(default_factory=dict)
+    later: Offsets | None = None
 
     @property
     def lag(self) -> int:
         """Messages that are not consumed yet, at the last look."""
-        return sum(one.lag for one in (self.first if self.later is None else self.later))
+        offsets = self.first if self.later is None else self.later
+        return sum(max(0, stored - consumed) for stored, consumed in offsets.values())
 
     @property
     def moves(self) -> bool:
         """Whether a message was consumed between the two looks."""
-        before = {(one.topic, one.queue): one.consumed for one in self.first}
-        return any(one.consumed > before.get((one.topic, one.queue), 0) for one in self.later or ())
+        return any(consumed > self.first.get(queue, (0, 0))[1] for queue, (_, consumed) in (self.later or {}).items())
 
 
 def own_list(configuration: Mapping[str, str]) -> list[str]:
@@ -285,8 +271,8 @@ class FleetFacts:
 
     ``addresses`` by ``host:port`` as announced; ``brokers`` in no particular order.
 
-    ``left_out`` counts brokers that were not asked, because there are too many. ``requests``: for the output,
-    see `RequestBudget`.
+    ``left_out`` counts brokers that were not asked, because there are too many. ``requests``: how many
+    were sent.
     """
 
     options: DoctorOptions
@@ -294,7 +280,7 @@ class FleetFacts:
     addresses: Mapping[str, AddressFacts] = field(default_factory=dict)
     brokers: tuple[BrokerFacts, ...] = ()
     left_out: int = 0
-    requests: tuple[Mapping[str, Any], ...] = ()
+    requests: int = 0
 
     @cached_property
     def readable(self) -> list[NameServerFacts]:

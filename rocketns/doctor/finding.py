@@ -7,9 +7,8 @@ from enum import IntEnum
 
 
 class Health(IntEnum):
-    """The numbers are the exit statuses of a check."""
+    """The numbers are the exit statuses of a check; 0 is that of one that found nothing."""
 
-    WELL = 0
     ILL = 1
     UNKNOWN = 2
 

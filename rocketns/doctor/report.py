@@ -9,23 +9,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from rocketns.doctor.checks import address, brokers, groups, missing, name_servers, registering, topics
 from rocketns.doctor.facts import FleetFacts, Reaction
 from rocketns.doctor.finding import Diagnosis, Health, Weight
-from rocketns.doctor.words import N_, _
+from rocketns.doctor.words import _
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """``about`` says in one line what it looks for: a message to look up.
-
-    ``run`` gives its findings; none: all is well. Where ``applies`` is False it does not run, and is not said to be
+    """``run`` gives its findings; none: all is well. Where ``applies`` is False it does not run, and is not said to be
     well.
     """
 
     name: str
-    about: str
     run: Callable[[FleetFacts], Iterable[Diagnosis]]
     applies: Callable[[FleetFacts], bool] = lambda _facts: True
 
@@ -59,49 +57,36 @@ def routed(facts: FleetFacts) -> bool:
 
 
 CHECKS: tuple[Check, ...] = (
-    Check(name_servers.REACHABLE, N_("each name server accepts connections, and answers route lookups"),
-          name_servers.reachable),
-    Check(name_servers.KIND, N_("what answers is a name server; its kind and version"), name_servers.kind, answered),
-    Check(name_servers.TLS, N_("name servers and brokers speak TLS, or plain, as the client does"),
-          name_servers.transport, answered),
-    Check(brokers.NO_BROKER, N_("at least one broker is registered"),
-          brokers.present, lambda facts: bool(facts.readable)),
-    Check(brokers.TWO_MASTERS, N_("each broker has one master"), brokers.two_masters, with_brokers),
-    Check(brokers.TWO_CLUSTERS, N_("no broker name is registered in two clusters"), brokers.clusters, with_brokers),
-    Check(brokers.NO_MASTER, N_("each broker has a master"), brokers.no_master, with_brokers),
-    Check(address.ADDRESS, N_("the addresses that brokers announce lead to them"), address.address,
+    Check(name_servers.REACHABLE, name_servers.reachable),
+    Check(name_servers.KIND, name_servers.kind, answered),
+    Check(name_servers.TLS, name_servers.transport, answered),
+    Check(brokers.NO_BROKER, brokers.present, lambda facts: bool(facts.readable)),
+    Check(brokers.TWO_MASTERS, brokers.two_masters, with_brokers),
+    Check(brokers.TWO_CLUSTERS, brokers.clusters, with_brokers),
+    Check(brokers.NO_MASTER, brokers.no_master, with_brokers),
+    Check(address.ADDRESS, address.address,
           lambda facts: any(one.outcome is not Reaction.NOT_TRIED for one in facts.addresses.values())),
-    Check(registering.SIZE, N_("no broker's registration is near the size that a name server reads"),
-          registering.registration_size, lambda facts: bool(facts.brokers)),
-    Check(registering.LIST, N_("lists of name servers have the form that RocketMQ reads"),
-          registering.lists, registering.has_list),
-    Check(registering.ELSEWHERE, N_("each broker registers at every name server that was given"),
-          registering.elsewhere, registering.has_configuration),
-    Check(missing.MISSING, N_("each topic is on some broker"), missing.missing,
-          lambda facts: bool(facts.options.topics)),
-    Check(registering.NOT_REGISTERED, N_("each broker that has a topic is in the topic's route"),
-          registering.unregistered_topic, topics_told),
-    Check(missing.ON_SOME, N_("each topic is known at every name server"),
-          missing.on_some, lambda facts: with_topic(facts) and len(facts.name_servers) > 1),
-    Check(topics.STALE, N_("each topic is on the brokers that its route names"), topics.stale, topics_told),
-    Check(topics.ORDER, N_("clients can read the order configuration of each topic"), topics.order, topics.order_told),
-    Check(topics.WIPED, N_("no broker has lost its permission to write"), topics.wiped, topics.permissions_told),
-    Check(topics.READ_ONLY, N_("each topic can be written and read"), topics.read_only, routed),
-    Check(name_servers.AGREE, N_("all name servers know the same brokers and topics"),
-          name_servers.agreement, lambda facts: len(facts.readable) > 1),
-    Check(brokers.MOVES, N_("each broker id has one address, and each address one id"), brokers.moves, with_brokers),
-    Check(topics.FEW, N_("topics are on all brokers of their cluster"), topics.few, routed),
-    Check(groups.GROUP, N_("each consumer group exists, has consumers, may consume, and gets on"),
-          groups.group, lambda facts: bool(facts.options.groups and facts.brokers)),
-    Check(brokers.CLOCKS, N_("the clocks of the brokers agree"),
-          brokers.clocks, lambda facts: any(one.clock is not None for one in facts.brokers)),
-    Check(brokers.VERSION, N_("no broker is older than the client needs"), brokers.version, brokers.is_told),
+    Check(registering.SIZE, registering.registration_size, lambda facts: bool(facts.brokers)),
+    Check(registering.LIST, registering.lists, registering.has_list),
+    Check(registering.ELSEWHERE, registering.elsewhere, registering.has_configuration),
+    Check(missing.MISSING, missing.missing, lambda facts: bool(facts.options.topics)),
+    Check(registering.NOT_REGISTERED, registering.unregistered_topic, topics_told),
+    Check(missing.ON_SOME, missing.on_some, lambda facts: with_topic(facts) and len(facts.name_servers) > 1),
+    Check(topics.STALE, topics.stale, topics_told),
+    Check(topics.ORDER, topics.order, topics.order_told),
+    Check(topics.WIPED, topics.wiped, topics.permissions_told),
+    Check(topics.READ_ONLY, topics.read_only, routed),
+    Check(name_servers.AGREE, name_servers.agreement, lambda facts: len(facts.readable) > 1),
+    Check(brokers.MOVES, brokers.moves, with_brokers),
+    Check(topics.FEW, topics.few, routed),
+    Check(groups.GROUP, groups.group, lambda facts: bool(facts.options.groups and facts.brokers)),
+    Check(brokers.CLOCKS, brokers.clocks, lambda facts: any(one.clock is not None for one in facts.brokers)),
+    Check(brokers.VERSION, brokers.version, brokers.is_told),
 )  # fmt: skip
 
 
 EXIT_WELL, EXIT_ILL, EXIT_CANNOT_TELL = 0, 1, 2
 
-_STATES = {Health.ILL: 0, Health.UNKNOWN: 1, Health.WELL: 2}
 _PLACES = {check.name: place for place, check in enumerate(CHECKS)}
 
 FINDINGS_MAX = 20  # of one check and one state
@@ -110,13 +95,15 @@ LINES_MAX = 100  # of evidence, and of commands, of one finding
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``findings`` in the order to show them; one at least of each check that ran. ``skipped``: names of the others.
+    """``findings`` in the order to show them. ``well``: names of the checks that found nothing; ``skipped``: of those
+    that did not run.
 
     ``more``: how many findings of a check are left out, because it has too many.
     """
 
     facts: FleetFacts
     findings: Sequence[Diagnosis]
+    well: Sequence[str]
     skipped: Sequence[str]
     more: Mapping[str, int] = field(default_factory=dict)
 
@@ -133,18 +120,14 @@ class Report:
 
 def run(facts: FleetFacts) -> Report:
     """The report of all checks."""
-    findings: list[Diagnosis] = []
-    for check in CHECKS:
-        if check.applies(facts):
-            well = Diagnosis(check.name, Health.WELL, _(check.about))
-            findings += list(check.run(facts)) or [well]
-    skipped = [check.name for check in CHECKS if not check.applies(facts)]
-    kept, more = shortened(ranked(findings))
-    return Report(facts, kept, skipped, more)
+    found = {check.name: list(check.run(facts)) for check in CHECKS if check.applies(facts)}
+    kept, more = shortened(ranked(chain.from_iterable(found.values())))
+    well = [name for name, findings in found.items() if not findings]
+    return Report(facts, kept, well, [check.name for check in CHECKS if check.name not in found], more)
 
 
 def ranked(findings: Iterable[Diagnosis]) -> list[Diagnosis]:
-    """ILL before UNKNOWN before WELL; then by weight, then as in the table. A cause stands before what follows."""
+    """ILL before UNKNOWN; then by weight, then as in the table. A cause stands before what follows."""
     ordered = sorted(findings, key=_key)
     placed: dict[int, Diagnosis] = {}
     led: set[tuple[str, frozenset[str]]] = set()  # what has all of its causes before it
@@ -165,7 +148,7 @@ def ranked(findings: Iterable[Diagnosis]) -> list[Diagnosis]:
 
 
 def _key(finding: Diagnosis) -> tuple[int, int, int]:
-    return _STATES[finding.state], -finding.weight, _PLACES.get(finding.check, len(_PLACES))
+    return finding.state, -finding.weight, _PLACES.get(finding.check, len(_PLACES))
 
 
 def shortened(findings: Iterable[Diagnosis]) -> tuple[list[Diagnosis], Mapping[str, int]]:
@@ -205,6 +188,6 @@ def verdict(report: Report) -> str:
         return _("No client fails because of it, but: %(sentence)s") % words
     if unknown := report.of(Health.UNKNOWN):
         return _("Nothing wrong was found, but: %(sentence)s") % {"sentence": unknown[0].sentence}
-    count = len({one.check for one in report.findings})
+    count = len(report.well)
     return _.plural("All is well: %(n)d check found nothing wrong.", "All is well: %(n)d checks found nothing wrong.",
                     count) % {"n": count}  # fmt: skip

@@ -1,12 +1,18 @@
-"""What this name server knows of the fleet at one instant. Values that never change: any thread may read them."""
+"""What this name server knows of the fleet at one instant, and how a disagreement is put together for a reader.
+
+The values never change: any thread may read them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rocketns.fleet.comparing import FactKind
+from rocketns.fleet.comparing import FactKind, Item
 from rocketns.fleet.group_view import GroupView
+from rocketns.fleet.queue_view import BROKERS_KEPT_MAX, QueueDifference, Queues
+from rocketns.fleet.suspects import Compared, View
 from rocketns.protocol.body.route import QueueData
 
 OWN = "this name server"
@@ -94,3 +100,109 @@ class FleetState:
     members: tuple[Member, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
     omitted: int = 0
+
+
+# How much of a group is kept: the state has 200 disagreements.
+ADDRESSES_SHOWN_MAX = 16
+SIDE_CHARACTERS_MAX = 2_000
+PERMISSIONS = {0: "none", 2: "write only", 4: "read only", 6: "read and write"}
+
+Said = dict[str, QueueData | None]
+
+
+def disagreement(item: Item, since_ms: int, sides: Mapping[View, list[str]], peers: Sequence[Compared],
+                 own: Queues) -> Disagreement:  # fmt: skip
+    """``sides``: who says what. ``peers``: those that can be read. ``own``: of a topic, this name server's queues."""
+    if item.kind is FactKind.TOPIC:
+        return _of_topic(item, since_ms, sides, peers, own)
+    shown = tuple(_group_side(view, members) for view, members in sides.items())
+    topics = max((peer.followers(item.name) for peer in peers), default=0)
+    return Disagreement(item.kind, item.name, since_ms, shown, tuple(_group_parts(list(sides))), (), topics)
+
+
+def _group_side(view: View, members: Iterable[str]) -> Side:
+    if not isinstance(view, GroupView):
+        return Side(MISSING, tuple(members))
+    cut = view._replace(addrs=view.addrs[:ADDRESSES_SHOWN_MAX])
+    more = len(view.addrs) - ADDRESSES_SHOWN_MAX
+    text = cut.text()
+    whole = f"{text} and {more} more" if more > 0 else text
+    if len(whole) <= SIDE_CHARACTERS_MAX:
+        return Side(whole, tuple(members), cut)
+    return Side(f"{whole[:SIDE_CHARACTERS_MAX]}…", tuple(members))
+
+
+def _group_parts(views: Sequence[View]) -> Iterator[Part]:
+    groups = [view for view in views if isinstance(view, GroupView)]
+    if len(groups) < len(views):
+        yield Part.MISSING
+    if len({group.cluster for group in groups}) > 1:
+        yield Part.CLUSTER
+    if len({group.addrs for group in groups}) > 1:
+        yield Part.ADDRESSES
+    if len({(group.zone_name, group.enable_acting_master) for group in groups}) > 1:
+        yield Part.FLAGS
+
+
+def _of_topic(item: Item, since_ms: int, sides: Mapping[View, list[str]], peers: Sequence[Compared],
+              own: Queues) -> Disagreement:  # fmt: skip
+    details = _details(item, peers)
+    read = {addr: dict(one.queues) for addr, one in details.items() if one is not None}
+    brokers = sorted(set().union(*read.values()))[:BROKERS_KEPT_MAX]
+    mine: Said = {name: own.get(name) for name in brokers}
+    said = {peer.addr: mine | read.get(peer.addr, {}) for peer in peers if details.get(peer.addr, mine) is not None}
+    shown = tuple(_topic_side(view, members, (said | {OWN: mine}).get(members[0]), brokers)
+                  for view, members in sides.items())  # fmt: skip
+    alike = max((peer.alike[one.delta] for peer in peers if (one := details.get(peer.addr))), default=0)
+    return Disagreement(item.kind, item.name, since_ms, shown, tuple(_topic_parts(shown)), follows(item, peers), alike)
+
+
+def _details(item: Item, peers: Iterable[Compared]) -> dict[str, QueueDifference | None]:
+    """Of those who differ from this name server; None where the route was not read yet."""
+    return {peer.addr: one.detail for peer in peers if (one := peer.suspects.of(item)) is not None}
+
+
+def follows(item: Item, peers: Iterable[Compared]) -> tuple[str, ...]:
+    """The broker groups from whose absence a topic's disagreement follows; none if it has another cause."""
+    details = list(_details(item, peers).values())
+    if not all(one is not None and one.follows for one in details):
+        return ()
+    return tuple(dict.fromkeys(name for one in details if one is not None for name in one.follows))[:BROKERS_KEPT_MAX]
+
+
+def _topic_side(view: View, members: list[str], said: Said | None, brokers: Sequence[str]) -> Side:
+    if view is None:
+        return Side(MISSING, tuple(members))
+    if not said:
+        return Side("its queues are not read yet", tuple(members))
+    queues = tuple((name, said[name]) for name in brokers)
+    words = ", ".join(f"{name} {_in_words(one)}" for name, one in queues)
+    text = words if len(words) <= SIDE_CHARACTERS_MAX else f"{words[:SIDE_CHARACTERS_MAX]}…"
+    return Side(text, tuple(members), None, queues)
+
+
+def _in_words(queues: QueueData | None) -> str:
+    if queues is None:
+        return "has no queues"
+    permission = PERMISSIONS.get(queues.perm & 6, str(queues.perm))
+    return f"has {queues.read_queue_nums} read and {queues.write_queue_nums} write queues, permission {permission}"
+
+
+def _topic_parts(sides: Sequence[Side]) -> Iterator[Part]:
+    if any(side.value == MISSING for side in sides):
+        yield Part.MISSING
+    tables = [dict(side.queues) for side in sides if side.queues is not None]
+    if not tables:
+        yield Part.UNREAD
+        return
+    rows = [[table.get(name) for table in tables] for name in tables[0]]
+    if any(None in row and any(row) for row in rows):
+        yield Part.BROKERS
+    there = [[one for one in row if one is not None] for row in rows]
+    for part, values in (
+        (Part.PERMISSION, [{one.perm for one in row} for row in there]),
+        (Part.QUEUES, [{one[:2] for one in row} for row in there]),
+        (Part.FLAGS, [{one.topic_sys_flag for one in row} for row in there]),
+    ):
+        if any(len(one) > 1 for one in values):
+            yield part

@@ -5,6 +5,7 @@ Between two readings a broker has time to reach both name servers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -12,7 +13,7 @@ from typing import TypeVar
 
 from rocketns.fleet.comparing import FactKind, Item
 from rocketns.fleet.group_view import GroupView
-from rocketns.fleet.queue_view import QueueDifference
+from rocketns.fleet.queue_view import QueueDifference, delta
 
 View = GroupView | int | None
 Value = TypeVar("Value", GroupView, int)
@@ -122,3 +123,48 @@ class Suspects:
 
 def _follows(detail: QueueDifference | None) -> bool:
     return detail is not None and bool(detail.follows)
+
+
+# Ways in which topics of one peer differ.
+EXPLAINED_MAX = 256
+
+
+class Compared:
+    """A peer. ``explained``: what one topic with such a change of its digest differs in, and so do all of them.
+
+    ``alike``: how many topics differ in each way.
+    """
+
+    def __init__(self, addr: str) -> None:
+        self.addr = addr
+        self.suspects = Suspects()
+        self.explained: dict[int, QueueDifference] = {}
+        self.alike: Counter[int] = Counter()
+        self.one_sided: frozenset[str] = frozenset()
+
+    def set_one_sided(self, groups: frozenset[str]) -> None:
+        """The broker groups that only one of the two name servers knows."""
+        if groups != self.one_sided:
+            self.one_sided = groups
+            self.explained.clear()
+            self.suspects.forget_details()
+
+    def known(self, own: int | None, theirs: int | None) -> QueueDifference | None:
+        """What a topic with these digests differs in, if another one with the same change was read."""
+        detail = self.explained.get(delta(own, theirs))
+        return None if detail is None else detail._replace(digests=(own, theirs))
+
+    def note(self, detail: QueueDifference) -> None:
+        """A topic was read that differs."""
+        if len(self.explained) < EXPLAINED_MAX or detail.delta in self.explained:
+            self.explained[detail.delta] = detail
+
+    @property
+    def following(self) -> int:
+        """Topics that differ only in brokers which one of the two lacks."""
+        return sum(count for change, count in self.alike.items() if _follows(self.explained.get(change)))
+
+    def followers(self, group: str) -> int:
+        """Of them, those that follow from this broker group."""
+        details = ((self.explained.get(change), count) for change, count in self.alike.items())
+        return sum(count for detail, count in details if detail is not None and group in detail.follows)

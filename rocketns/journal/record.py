@@ -80,9 +80,8 @@ group, live: what the records of members do not give of the tables
     remove the live entry of its ``cluster`` and ``addr``, with its filter servers; of several members with the same
     two, the last one removes it. Where the tables differ from that, these records follow within the same request.
     ``group``: the group of ``broker`` has now ``gcluster``, the cluster of its own, ``zone`` and ``acting``: a
-    registration that was not accepted changes them. Older versions also record groups without members, and with only
-    ``broker`` that there is none; whether ``cluster`` lists ``broker`` now, by ``listed``, as ``list``; and both in
-    ``snap`` records. ``live``: the live entry of ``cluster`` and the address ``live`` has ``dvt``, ``dvc``, ``dvs``,
+    registration that was not accepted changes them.
+    ``live``: the live entry of ``cluster`` and the address ``live`` has ``dvt``, ``dvc``, ``dvs``,
     ``timeout_ms``, ``ha`` and ``from_host`` now, and the filter servers ``fs``; without ``timeout_ms`` there is no
     entry. Each sign of life of an address that is no member repeats its ``live``.
 
@@ -191,7 +190,7 @@ VERSION = 1
 # What a record says it is: ``ev``.
 Ev = Literal[
     "start", "stop", "open", "reg", "hb", "down", "doubt", "tput", "tdel", "map", "kv", "config", "snap", "lookup",
-    "drop", "alive", "stall", "group", "list", "live", "admin", "refused",
+    "drop", "alive", "stall", "group", "live", "admin", "refused",
     "seal",
 ]  # fmt: skip
 
@@ -241,7 +240,6 @@ COLUMNS = {
     "gcluster": "string",
     "fs": "array<string>",
     "escaped": "boolean",
-    "listed": "boolean",
     "live": "string",
     "from_host": "string",
     "maps": "array<struct<t:string,n:string,b:string,ids:array<array<int>>,e:long,q:int,d:boolean,sc:string>>",
@@ -304,13 +302,12 @@ KINDS: dict[str, RecordKind] = {
     "config": RecordKind(None, ("key", "val")),
     "snap": RecordKind(("snap", "part", "end", *MEMBER, *_LIVE, *_GROUP, "seen", "topics", "maps", "live",
                         "looked", "no_topics"),
-                       ("doubt", "listed", *_ITEM)),
+                       ("doubt", *_ITEM)),
     "lookup": RecordKind(None, ("topic", "client", "n", "miss", "iv_ms", "lang", "cv")),
     "drop": RecordKind((), ("lost",)),
     "alive": RecordKind(None),
     "stall": RecordKind(None, ("ms",)),
     "group": RecordKind(("broker", *_GROUP)),
-    "list": RecordKind(None, ("cluster", "broker", "listed")),
     "live": RecordKind(("cluster", "live", *_LIVE)),
     "seal": RecordKind(None, _SEAL),
     "admin": RecordKind(None, (*_REQUEST, "client", "result", "before", "after")),

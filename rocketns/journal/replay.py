@@ -9,10 +9,11 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from rocketns._fast.routes.queue_table import put_known
 from rocketns.journal.lines import Record, int_of, long_of
 from rocketns.journal.record import KINDS
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo, queue_data
-from rocketns.routeinfo.prior_routes import PriorBroker, PriorRoutes
+from rocketns.routeinfo.prior_routes import PriorBroker, PriorLive, PriorRoutes
 
 QUEUE_KINDS_MAX = 4096
 
@@ -78,9 +79,9 @@ class Replay:
             return
         broker = self._member(name, record)
         if broker is not None:
-            broker.live.hear(_version(record), self.ended_epoch_ms)
+            broker.live.data_version, broker.live.seen_epoch_ms = _version(record), self.ended_epoch_ms
             if "fs" in record:
-                broker.live.note_filter_servers(_filter_servers(record))
+                broker.live.filter_servers = _filter_servers(record)
 
     def _down(self, record: Record) -> None:
         name = self._broker(record)
@@ -89,14 +90,15 @@ class Replay:
     def _doubt(self, record: Record) -> None:
         broker = self._member(self._broker(record), record)
         if broker is not None and record.get("seen") is not None:
-            broker.live.note_seen(long_of(record["seen"]))
+            broker.live.seen_epoch_ms = long_of(record["seen"])
 
     def _group(self, record: Record) -> None:
-        self._put_group(self._broker(record), record)
+        group = self.routes.put_group(self._broker(record), self._name(record["gcluster"]))
+        group.zone_name, group.enable_acting_master = _text_or_none(record.get("zone")), bool(record["acting"])
 
     def _tput(self, record: Record) -> None:
         name = self._broker(record)
-        self.routes.put_topics(name, _queues(record["topics"]))
+        put_known(self.routes.topics, name, _queues(record["topics"]))
 
     def _tdel(self, record: Record) -> None:
         name = self._broker(record)
@@ -114,11 +116,9 @@ class Replay:
         elif "maps" in record:
             self._put_mappings(record)
         elif "topics" in record:
-            self.routes.put_topics(self._name(record["broker"]), _queues(record["topics"]))
+            put_known(self.routes.topics, self._name(record["broker"]), _queues(record["topics"]))
         elif "live" in record:
             self._live(record)
-        elif "acting" in record:
-            self._put_group(self._name(record["broker"]), record)
         elif record.get("end"):
             looked = record.get("looked")
             self.looked_epoch_ms = None if looked is None else long_of(looked) // 1000
@@ -151,24 +151,18 @@ class Replay:
         live = self.routes.put_broker(name, broker_id, cluster, addr, group_cluster)
         live.put(*entry)
         if "fs" in record or not keeps_filters:
-            live.note_filter_servers(servers)
-        self.routes.groups[name].note_switches(*switches)
-
-    def _put_group(self, name: str, record: Record) -> None:
-        if "acting" not in record:
-            self.routes.remove_group(name)
-            return
-        cluster, switches = self._name(record["gcluster"]), (_text_or_none(record.get("zone")), bool(record["acting"]))
-        self.routes.put_group(name, cluster).note_switches(*switches)
+            live.filter_servers = servers
+        group = self.routes.groups[name]
+        group.zone_name, group.enable_acting_master = switches
 
     def _live(self, record: Record) -> None:
         cluster, addr, timeout_ms = self._name(record["cluster"]), _addr(record["live"]), record.get("timeout_ms")
         entry = (None if timeout_ms is None else long_of(timeout_ms), _text_or_none(record.get("ha")), _version(record),
                  self._seen(record), _text_or_none(record.get("from_host")))  # fmt: skip
         servers = _filter_servers(record)
-        live = self.routes.put_live(cluster, addr)
+        live = self.routes.lives.setdefault((cluster, addr), PriorLive())
         live.put(*entry)
-        live.note_filter_servers(servers)
+        live.filter_servers = servers
         self.routes.drop_unused_live(cluster, addr)
 
     def _put_mappings(self, record: Record) -> None:

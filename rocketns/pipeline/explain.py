@@ -62,10 +62,8 @@ def _clocks(clock_days: Iterable[Row], at: int) -> Iterator[str]:
 
 def _server(server: Row, boot: Row | None, values: Iterable[Row], members: Iterable[Row]) -> Iterator[str]:
     shown = {"ns": server["ns"]}
-    if boot is None and server["observed"]:
-        yield _("%(ns)s: not known: it was not watched then, or its journal has nothing of that time") % shown
-    elif boot is None:
-        yield _("%(ns)s: not known: it was down, or its journal has nothing of that time") % shown
+    if boot is None:
+        yield _("%(ns)s: not known: it was down or not watched, or its journal has nothing of that time") % shown
     elif boot["no_topics"]:
         yield _("%(ns)s: not known: it was watched, but did not list its topics (enableAllTopicList)") % shown
     elif not values:

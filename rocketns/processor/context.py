@@ -13,7 +13,7 @@ from typing import NamedTuple
 from rocketns.access.guard import AccessVerdict, Guard
 from rocketns.config import Configuration
 from rocketns.errors import RequestError
-from rocketns.filewriter import FileWriter, WholeFile
+from rocketns.files import FileWriter, WholeFile
 from rocketns.javatext import parse_boolean
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.logtext import LogLimiter

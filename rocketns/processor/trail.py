@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from rocketns.access.shown import TEXT_BYTES_MAX, cut, short, shown_fields
+from rocketns.access.shown import TEXT_BYTES_MAX, cut, shown_fields
 from rocketns.config.properties import is_secret
+from rocketns.logtext import shortened
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.events import AdminRequested
 
@@ -109,14 +110,14 @@ def without_secrets(values: Mapping[str, str | None]) -> str | None:
 
 def short_json(values: Mapping[str, Any]) -> str:
     """JSON with the first items, and how many more there are."""
-    shown = {short(name): _shown(value) for name, value in islice(values.items(), LISTED_MAX)}
+    shown = {shortened(name, TEXT_BYTES_MAX): _shown(value) for name, value in islice(values.items(), LISTED_MAX)}
     return json.dumps(shown | _more(len(values)), ensure_ascii=False)
 
 
 def _shown(value: Any) -> Any:
     if isinstance(value, list):
         return [*map(_shown, value[:LISTED_MAX]), *_more(len(value)).values()]
-    return short(value) if isinstance(value, str) else value
+    return shortened(value, TEXT_BYTES_MAX) if isinstance(value, str) else value
 
 
 def _more(count: int) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rocketns.routeinfo.events import Cause
 
 
@@ -37,7 +39,7 @@ class Connection:
         self.language: str | None = None
         self.version: int | None = None
         self.peer_names: tuple[str, ...] = ()
-        self.evidence: object | None = None
+        self.evidence: Any = None
 
     @property
     def requests(self) -> int:
@@ -49,9 +51,6 @@ class Connection:
 
     def note_known(self, is_known: bool) -> None:
         self.is_known = is_known
-
-    def note_evidence(self, evidence: object) -> None:
-        self.evidence = evidence
 
     @property
     def is_full(self) -> bool:

@@ -16,13 +16,7 @@ from rocketns.protocol.body.route import TopicTable
 from rocketns.routeinfo.doubt import Doubt, DoubtReason, Unheard
 from rocketns.routeinfo.events import Cause, TopicChange, TopicsDeleted, TopicsPut
 from rocketns.routeinfo.prior_routes import PriorGroup, PriorLive, PriorRoutes
-from rocketns.routeinfo.tables import (
-    DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS,
-    HEARTBEAT_TIMEOUT_MS_MAX,
-    BrokerAddrInfo,
-    BrokerLiveInfo,
-    RouteTables,
-)
+from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables, heartbeat_timeout_ms
 
 # Entries of one piece of `topic_pieces`: some milliseconds of work.
 PIECE_ENTRIES = 16_384
@@ -66,8 +60,7 @@ def _put_group(tables: RouteTables, name: str, group: PriorGroup) -> None:
 
 
 def _live_entry(live: PriorLive, doubt: Doubt, now_ms: int) -> BrokerLiveInfo:
-    given_ms = DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS if live.timeout_ms is None else live.timeout_ms
-    timeout_ms = min(given_ms, HEARTBEAT_TIMEOUT_MS_MAX)
+    timeout_ms = heartbeat_timeout_ms(live.timeout_ms)
     return BrokerLiveInfo(now_ms, timeout_ms, live.data_version, None, live.ha_server_addr, doubt=doubt,
                           has_registered=False, announced_by=live.announced_by)  # fmt: skip
 

@@ -6,10 +6,10 @@ it has no bound. They are left out, and the rest is put in.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rocketns._fast.routes.queue_table import put_known
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo
 from rocketns.protocol.names import is_too_long
 
@@ -36,19 +36,7 @@ class PriorLive:
     ) -> None:  # fmt: skip
         """There is an entry now; with ``timeout_ms`` None there is none any more."""
         self.timeout_ms, self.ha_server_addr, self.announced_by = timeout_ms, ha_server_addr, announced_by
-        self.hear(data_version, epoch_ms)
-
-    def hear(self, data_version: DataVersion | None, epoch_ms: int) -> None:
-        """It gave a sign of life."""
         self.data_version, self.seen_epoch_ms = data_version, epoch_ms
-
-    def note_seen(self, epoch_ms: int) -> None:
-        """When it gave its last sign of life."""
-        self.seen_epoch_ms = epoch_ms
-
-    def note_filter_servers(self, servers: list[str | None]) -> None:
-        """It has other filter servers now."""
-        self.filter_servers = servers
 
 
 @dataclass(slots=True, frozen=True)
@@ -62,16 +50,14 @@ class PriorBroker:
 
 @dataclass(slots=True)
 class PriorGroup:
-    """The brokers of one name by id. ``cluster`` is the group's own. Older journals have groups without brokers."""
+    """The brokers of one name by id. ``cluster`` is the group's own. Zone and switch are those that the last
+    registration of a broker said. Older journals have groups without brokers.
+    """
 
     cluster: str
     zone_name: str | None = None
     enable_acting_master: bool = False
     brokers: dict[int, PriorBroker] = field(default_factory=dict)
-
-    def note_switches(self, zone_name: str | None, enable_acting_master: bool) -> None:
-        """What the last registration of one of its brokers said of the group."""
-        self.zone_name, self.enable_acting_master = zone_name, enable_acting_master
 
 
 @dataclass(slots=True)
@@ -134,19 +120,11 @@ class PriorRoutes:
         if not broker.live.members:
             del self.lives[broker.cluster, broker.addr]
 
-    def put_live(self, cluster: str, addr: str) -> PriorLive:
-        """The live entry of an address that may be in no group, for the caller to fill."""
-        return self.lives.setdefault((cluster, addr), PriorLive())
-
     def drop_unused_live(self, cluster: str, addr: str) -> None:
         """Forget the address if it has no live entry, no filter servers and no group."""
         live = self.lives.get((cluster, addr))
         if live is not None and live.timeout_ms is None and not live.filter_servers and not live.members:
             del self.lives[cluster, addr]
-
-    def put_topics(self, broker_name: str, queues: dict[str, QueueData]) -> None:
-        """These topics have these queues on the broker."""
-        put_known(self.topics, broker_name, queues)
 
     def delete_topic(self, broker_name: str, topic: str) -> None:
         """The topic has no queues on the broker, and no mapping."""
@@ -155,17 +133,20 @@ class PriorRoutes:
 
     def forget_brokers(self, before_epoch_ms: int) -> None:
         """Leave out the brokers whose last sign of life is older, and the groups and topics that only they had."""
-        for name, group in list(self.groups.items()):
-            for broker_id, broker in list(group.brokers.items()):
-                if broker.live.seen_epoch_ms < before_epoch_ms:
-                    self.remove_broker(name, broker_id, broker.cluster, broker.addr)
+        self.remove_brokers(lambda _, broker: broker.live.seen_epoch_ms < before_epoch_ms)
         for key, live in list(self.lives.items()):
             if live.seen_epoch_ms < before_epoch_ms and not live.members:
                 del self.lives[key]
+
+    def remove_brokers(self, is_gone: Callable[[str, PriorBroker], bool]) -> None:
+        """Such brokers, by the names of their groups, and the groups and topics that only they had."""
+        for name, group in list(self.groups.items()):
+            for broker_id, broker in list(group.brokers.items()):
+                if is_gone(name, broker):
+                    self.remove_broker(name, broker_id, broker.cluster, broker.addr)
         for topic, brokers in list(self.topics.items()):
-            if not brokers.keys() <= self.groups.keys():
-                for name in brokers.keys() - self.groups.keys():
-                    self.delete_topic(name, topic)
+            for name in brokers.keys() - self.groups.keys():
+                self.delete_topic(name, topic)
 
     def forget_versions(self, broker_name: str | None = None) -> None:
         """Forget the data versions of one group, or of all. Its brokers send all their topics when they next ask."""
@@ -177,7 +158,7 @@ class PriorRoutes:
                 broker.live.data_version = None
 
 
-def _drop(table: dict[str, dict[Any, Any]], topic: str, broker_name: str) -> None:
+def _drop(table: dict[str, dict[Any, Any]], topic: str, broker_name: str | None) -> None:
     of_brokers = table.get(topic)
     if of_brokers is not None:
         of_brokers.pop(broker_name, None)
@@ -190,63 +171,29 @@ def leave_out_long_names(known: PriorRoutes, most: int) -> int:
 
     Returns how many. Topics and mappings of a removed group are not counted.
     """
-    before = set(known.groups)
-    count = _leave_out_groups(known, most) + _leave_out_addresses(known, most)
-    _leave_out_topics_of(known, before - known.groups.keys())
-    return count + _leave_out_topics(known, most) + _leave_out_mappings(known, most)
 
+    def is_long(*texts: str | None) -> bool:
+        return any(text is not None and is_too_long(text, most) for text in texts)
 
-def _any_too_long(most: int, *texts: str | None) -> bool:
-    return any(text is not None and is_too_long(text, most) for text in texts)
-
-
-def _leave_out_groups(known: PriorRoutes, most: int) -> int:
-    gone = [name for name, one in known.groups.items() if _any_too_long(most, name, one.cluster, one.zone_name)]
-    for name in gone:
-        for broker_id, broker in list(known.groups[name].brokers.items()):
-            known.remove_broker(name, broker_id, broker.cluster, broker.addr)
+    groups = {name for name, one in known.groups.items() if is_long(name, one.cluster, one.zone_name)}
+    for name in groups:
         known.remove_group(name)
-    return len(gone)
-
-
-def _leave_out_addresses(known: PriorRoutes, most: int) -> int:
-    """And the groups that lost all brokers by it."""
-    gone = {key for key, live in known.lives.items() if _any_too_long(most, *key, live.ha_server_addr)}
-    for name, group in list(known.groups.items()) if gone else ():
-        for broker_id, broker in list(group.brokers.items()):
-            if (broker.cluster, broker.addr) in gone:
-                known.remove_broker(name, broker_id, broker.cluster, broker.addr)
-    for key in gone:
-        known.lives.pop(key, None)
-    return len(gone) + sum(_leave_out_filter_servers(live, most) for live in known.lives.values())
-
-
-def _leave_out_filter_servers(live: PriorLive, most: int) -> int:
-    kept = [server for server in live.filter_servers if not _any_too_long(most, server)]
-    count = len(live.filter_servers) - len(kept)
-    if count:
-        live.note_filter_servers(kept)
-    return count
-
-
-def _leave_out_topics_of(known: PriorRoutes, gone: set[str]) -> None:
-    for topic, brokers in list(known.topics.items()) if gone else ():
-        for name in gone & brokers.keys():
-            known.delete_topic(name, topic)
-
-
-def _leave_out_topics(known: PriorRoutes, most: int) -> int:
-    gone = [topic for topic in known.topics if is_too_long(topic, most)]
-    for topic in gone:
+    if groups:
+        known.remove_brokers(lambda name, _: name in groups)
+    lives = {key for key, live in known.lives.items() if is_long(*key, live.ha_server_addr)}
+    if lives:
+        known.remove_brokers(lambda _, broker: (broker.cluster, broker.addr) in lives)
+    known.lives = {key: live for key, live in known.lives.items() if key not in lives}
+    count = len(groups) + len(lives)
+    for live in known.lives.values():
+        kept = [server for server in live.filter_servers if not is_long(server)]
+        count += len(live.filter_servers) - len(kept)
+        live.filter_servers = kept
+    topics = [topic for topic in known.topics if is_long(topic)]
+    for topic in topics:
         del known.topics[topic]
-    return len(gone)
-
-
-def _leave_out_mappings(known: PriorRoutes, most: int) -> int:
-    gone = [(topic, name) for topic, infos in known.mappings.items() for name, info in infos.items()
-            if _any_too_long(most, topic, name, info.topic, info.bname, info.scope)]  # fmt: skip
-    for topic, name in gone:
-        del known.mappings[topic][name]
-        if not known.mappings[topic]:
-            del known.mappings[topic]
-    return len(gone)
+    mappings = [(topic, name) for topic, infos in known.mappings.items() for name, info in infos.items()
+                if is_long(topic, name, info.topic, info.bname, info.scope)]  # fmt: skip
+    for topic, broker_name in mappings:
+        _drop(known.mappings, topic, broker_name)
+    return count + len(topics) + len(mappings)

@@ -37,14 +37,7 @@ from rocketns.routeinfo.events import (
     TopicsPut,
 )
 from rocketns.routeinfo.filling import note_topics
-from rocketns.routeinfo.tables import (
-    DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS,
-    HEARTBEAT_TIMEOUT_MS_MAX,
-    AcceptedBody,
-    BrokerAddrInfo,
-    BrokerLiveInfo,
-    RouteTables,
-)
+from rocketns.routeinfo.tables import AcceptedBody, BrokerAddrInfo, BrokerLiveInfo, RouteTables, heartbeat_timeout_ms
 
 
 def may_register_topics(group: BrokerData, broker_id: int, acting: bool | None) -> bool:
@@ -250,8 +243,7 @@ class _Registration:
     def put_live_entry(self, wrapper: TopicConfigWrapper | None) -> None:
         asked = self.asked
         version = DataVersion(0, asked.epoch_ms, 0) if wrapper is None else wrapper.data_version
-        given_ms = DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS if asked.timeout_ms is None else asked.timeout_ms
-        timeout_ms = min(given_ms, HEARTBEAT_TIMEOUT_MS_MAX)
+        timeout_ms = heartbeat_timeout_ms(asked.timeout_ms)
         previous = self.tables.broker_live_table.get(self.key)
         if self.is_part:  # the other topics may be older than this version
             version = None if previous is None else previous.data_version

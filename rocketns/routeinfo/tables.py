@@ -6,7 +6,7 @@ Only the control thread touches them. Which mutation does what is in the modules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Set
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
@@ -36,6 +36,11 @@ HEARTBEAT_TIMEOUT_MS_MAX = 86_400_000
 LATE_PERCENT = 55
 # Groups of an address that remember it as their member when its live entry ends. A broker is in one.
 NOTED_AT_ONCE_MAX = 8
+
+
+def heartbeat_timeout_ms(asked_ms: int | None) -> int:
+    """Of a broker that asks for so much, or for none."""
+    return DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS if asked_ms is None else min(asked_ms, HEARTBEAT_TIMEOUT_MS_MAX)
 
 
 @dataclass(slots=True, frozen=True)
@@ -76,10 +81,6 @@ class FormerMembers:
     def of(self, broker_name: str) -> dict[str, str | None]:
         """The former members of a group, and who announced them."""
         return self._of.get(broker_name, {})
-
-    def names(self) -> Set[str]:
-        """The groups that have former members."""
-        return self._of.keys()
 
     def forget(self, broker_name: str) -> None:
         """The group is gone."""

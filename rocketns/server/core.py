@@ -16,7 +16,7 @@ from rocketns._fast.routes.routes import PublishedTopics
 from rocketns.access.guard import Guard
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration
-from rocketns.filewriter import FileWriter
+from rocketns.files import FileWriter
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor.context import CountLookup, NamesrvContext, UnregisterQueue
 from rocketns.protocol.codes import SerializeType

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
-from rocketns.filewriter import FileWriter
+from rocketns.files import FileWriter
 from rocketns.fleet.state import FleetState
 from rocketns.processor import client
 from rocketns.processor.context import Now
@@ -15,7 +15,7 @@ from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.control.measures import BOUNDS_S, Measures
 from rocketns.server.core import Core
-from rocketns.server.fleet.watching import FleetWatch
+from rocketns.server.fleet import FleetWatch
 from rocketns.server.publishing.delivery import Watcher
 from rocketns.server.reactors.transport import ReactorTransport
 from rocketns.server.tls.contexts import TlsContexts

@@ -88,7 +88,8 @@ async def _routes(seed: NameServer, groups: dict[str, BrokerData], epoch_ms: int
 
 def _put_group(known: PriorRoutes, name: str, data: BrokerData, cluster: str, epoch_ms: int) -> None:
     """Name servers pass on neither time-out, data version nor HA address: the first is the default, the others None."""
-    known.put_group(name, cluster).note_switches(data.zone_name, data.enable_acting_master)
+    group = known.put_group(name, cluster)
+    group.zone_name, group.enable_acting_master = data.zone_name, data.enable_acting_master
     for broker_id, addr in data.broker_addrs.items():
         live = known.put_broker(name, broker_id, cluster, addr, cluster)
         live.put(DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS, None, None, epoch_ms)
@@ -128,7 +129,7 @@ class _Reading:
             broker = self._by_addr.get(addr)
             if broker is not None and servers:
                 self._count(*filter(None, servers))
-                broker.live.note_filter_servers(servers)
+                broker.live.filter_servers = servers
 
     def _count(self, *texts: str) -> None:
         self._others += sum(map(len, texts))

@@ -8,7 +8,6 @@ continues, which shows the suspension. The wall clock is not used: it may be set
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -65,25 +64,23 @@ class StallWatch:
         self._jobs = jobs
         self._tables = tables
         self._delivery = delivery
-        self._transports: Sequence[Transport] = ()
-        self._has_begun = False
+        self._transport: Transport | None = None
         self.start_s = 0.0
         self._began_ms = self._seen_ms = clock.now().ms
         self._suspended_ms = clock.suspended_ms()
         self._rounds_left = 0
         self._settled_by_ms = 0
 
-    def begin(self, transports: Sequence[Transport]) -> None:
+    def begin(self, transport: Transport) -> None:
         """The server is built, and runs from now on."""
-        self._transports = transports
-        self._has_begun = True
+        self._transport = transport
         self._seen_ms = self._clock.now().ms
         self.start_s = (self._seen_ms - self._began_ms) / 1000
 
     @property
     def has_begun(self) -> bool:
         """Whether the server serves."""
-        return self._has_begun
+        return self._transport is not None
 
     def check(self) -> None:
         """If jobs that are due have not run, or the machine was suspended, move all deadlines by the missed time."""
@@ -91,20 +88,19 @@ class StallWatch:
         self._seen_ms = now_ms
         suspended_ms = self._newly_suspended_ms()
         is_late = now_ms - max(seen_ms, self._jobs.next_due_ms()) > LATE_MS_MAX
-        if self._has_begun and (is_late or suspended_ms):
-            self._forgive(Stall(now_ms, now_ms - seen_ms if is_late else 0, suspended_ms))
+        if self._transport is not None and (is_late or suspended_ms):
+            self._forgive(self._transport, Stall(now_ms, now_ms - seen_ms if is_late else 0, suspended_ms))
 
     def _newly_suspended_ms(self) -> int:
         before_ms, self._suspended_ms = self._suspended_ms, self._clock.suspended_ms()
         newly_ms = self._suspended_ms - before_ms
         return newly_ms if newly_ms > LATE_MS_MAX else 0
 
-    def _forgive(self, stall: Stall) -> None:
-        """The number of connections is that of the accepted ones."""
+    def _forgive(self, transport: Transport, stall: Stall) -> None:
         self._rounds_left = SETTLE_ROUNDS_MAX
         self._settled_by_ms = stall.ended_ms + SETTLE_MS * SETTLE_ROUNDS_MAX
         brokers = liveness.forgive(self._tables, stall.missed_ms)
-        connections = max((transport.forgive(stall) for transport in self._transports), default=0)
+        connections = transport.forgive(stall)
         if not brokers and not connections:  # nobody waited for it
             return
         log.warning(
@@ -129,28 +125,6 @@ class StallWatch:
             return True
         is_first = self._rounds_left == SETTLE_ROUNDS_MAX
         self._rounds_left -= 1
-        if all(transport.has_read_all() for transport in self._transports) and not is_first:
+        if (self._transport is None or self._transport.has_read_all()) and not is_first:
             self._rounds_left = 0
         return not self._rounds_left
-
-
-class IdleAllowance:
-    """Moves the idle limits of the reactors, which close idle connections by the time that control gives them.
-
-    A connection that was silent since before the stall gets the missed time. One that was heard after the stall cannot
-    reach its limit before the allowance ends.
-    """
-
-    def __init__(self) -> None:
-        self._missed_ms = 0
-        self._until_ms = 0
-
-    def add(self, stall: Stall, idle_ms_max: int) -> None:
-        self._missed_ms += stall.missed_ms
-        self._until_ms = stall.ended_ms + idle_ms_max
-
-    def reduce(self, now_ms: int) -> int:
-        """The time to give to the reactors."""
-        if now_ms >= self._until_ms:
-            self._missed_ms = 0
-        return now_ms - self._missed_ms

@@ -7,9 +7,11 @@ strangers, a host for one turn of each other host, and more connections give a h
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections import deque
 from collections.abc import Hashable
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -129,3 +131,54 @@ class HostTurns(Generic[Key]):
         self._hosts[is_known].charge(host, cost_ns)
         if (is_known, host) in self._keys:
             self._keys[is_known, host].charge(key, cost_ns)
+
+
+class TurnTaker(Hashable, Protocol):
+    """What has turns of its host's."""
+
+    host: str
+
+    def take_turn(self) -> None:
+        """Its turn has come."""
+
+
+Peer = TypeVar("Peer", bound=TurnTaker)
+
+
+class PacedTurns(Generic[Peer]):
+    """Lets ``at_once`` peers take a turn in each round of the running loop, the hosts in turn.
+
+    Between two rounds it waits for ``pause_s``, and for ``rest`` times the CPU time of the round.
+    """
+
+    def __init__(self, *, at_once: int, pause_s: float = 0.0, rest: float = 0.0) -> None:
+        self._at_once, self._pause_s, self._rest = at_once, pause_s, rest
+        self._turns: HostTurns[Peer] = HostTurns()
+        self._is_due = False
+
+    def want(self, peer: Peer) -> None:
+        """It takes one turn, when it comes."""
+        self._turns.want(peer, peer.host)
+        if not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self._round)
+
+    def withdraw(self, peer: Peer) -> None:
+        """It ended."""
+        self._turns.withdraw(peer)
+
+    def _round(self) -> None:
+        """The last one has a pause behind it, too."""
+        self._is_due, began_s = bool(self._turns), time.thread_time()
+        try:
+            for _ in range(min(self._at_once, len(self._turns))):
+                peer = self._turns.next()
+                self._turns.withdraw(peer)
+                # What it really takes is known too late: it may wait for control, and others run meanwhile.
+                self._turns.charge(peer, peer.host, QUANTUM_NS)
+                peer.take_turn()
+        finally:
+            if self._is_due:
+                pause_s = self._pause_s + self._rest * (time.thread_time() - began_s)
+                loop = asyncio.get_running_loop()
+                loop.call_later(pause_s, self._round) if pause_s else loop.call_soon(self._round)

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from rocketns.access import refusals
-from rocketns.access.classes import Access
-from rocketns.access.decision import RefusalReason
-from rocketns.access.refusals import INTERVAL_MS, OTHERS, RefusalKind, RefusedRequests
+from rocketns.access.refusals import INTERVAL_MS, OTHERS, RefusedRequests
 from rocketns.access.shown import FIELDS_MAX, TEXT_BYTES_MAX
 from rocketns.journal.encoding import request_record
 from rocketns.logtext import escape, is_shortened, shortened, written_bytes
@@ -20,8 +18,8 @@ COSTLY = ["\x01", "\\", '"', "\ud800", "\u202e", "é", "中", "😀", "x"]
 AROUND_BYTES = 512  # of a record without its fields
 
 
-def of(host: str, code: int = 216, key: str | None = None) -> RefusalKind:
-    return RefusalKind(host, code, Access.ADMIN, RefusalReason.NO_EVIDENCE, None, key, is_enforced=True)
+def of(host: str, code: int = 216, key: str | None = None) -> RequestRefused:
+    return RequestRefused(code, "admin", "no_evidence", host, None, key, is_enforced=True, count=1, fields=())
 
 
 def junk(char: str, number: int = 0) -> dict[str, str | None]:

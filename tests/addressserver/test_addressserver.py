@@ -16,8 +16,8 @@ from interop.harness.ports import free_port
 from interop.harness.servers import RocketnsServer
 from interop.harness.wire import eventually
 from rocketns.addressserver import listing as listing_module
-from rocketns.addressserver.listing import LISTED_S, ListedNameServers, Probing, ReadyNameServers, asked_addresses
-from rocketns.addressserver.server import KEPT, REQUESTS_PER_S_MAX, _answer
+from rocketns.addressserver.listing import LISTED_S, ReadyNameServers, asked_addresses
+from rocketns.addressserver.server import REQUESTS_PER_S_MAX
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import DiscoveryConfig
 from rocketns.protocol.codes import ResponseCode, SerializeType
@@ -28,51 +28,53 @@ from tests.support.certificates import Files, authority
 from tests.support.tlsclient import any_server
 from tests.support.tlsfiles import tls_properties
 
-KEEP_S = 60.0
+
+def among(listing: ReadyNameServers, *addrs: str) -> None:
+    """Each is asked at its own address."""
+    listing.set_addresses(dict(zip(addrs, addrs, strict=True)))
 
 
 @pytest.fixture
 def listing() -> ReadyNameServers:
-    made = ReadyNameServers(KEEP_S)
-    made.set_addresses(["ns-2:9876", "ns-1:9876"])
+    made = ReadyNameServers(mock.Mock(), SerializeType.JSON)
+    among(made, "ns-2:9876", "ns-1:9876")
     return made
 
 
-def test_the_last_list_is_kept_for_a_while_if_all_fall_silent(listing: ReadyNameServers) -> None:
+def test_the_last_list_is_kept_if_all_fall_silent(listing: ReadyNameServers) -> None:
     listing.answered("ns-1:9876", 100.0)
     listing.answered("ns-2:9876", 103.0)
-    assert listing.listed(103.0 + LISTED_S) == (("ns-2:9876",), None)
-    assert listing.listed(104.0 + LISTED_S) == (("ns-1:9876", "ns-2:9876"), 1.0)
-    assert listing.listed(103.0 + LISTED_S + KEEP_S) == (("ns-1:9876", "ns-2:9876"), KEEP_S)
-    assert listing.listed(103.1 + LISTED_S + KEEP_S) == ((), None)
+    assert listing.listed(103.0 + LISTED_S) == ("ns-2:9876",)
+    for later_s in (1.0, 86_400.0):
+        assert listing.listed(103.0 + LISTED_S + later_s) == ("ns-1:9876", "ns-2:9876")
 
 
 def test_one_answer_ends_the_keeping(listing: ReadyNameServers) -> None:
     for addr in ("ns-1:9876", "ns-2:9876"):
         listing.answered(addr, 100.0)
-    assert len(listing.listed(120.0).addresses) == 2
+    assert len(listing.listed(120.0)) == 2
     listing.answered("ns-2:9876", 121.0)
-    assert listing.listed(121.0) == (("ns-2:9876",), None)
+    assert listing.listed(121.0) == ("ns-2:9876",)
 
 
 def test_a_server_that_was_silent_first_or_is_not_ready_is_not_kept(listing: ReadyNameServers) -> None:
-    listing.set_addresses(["ns-1:9876", "ns-2:9876", "ns-3:9876", "ns-4:9876"])
+    among(listing, "ns-1:9876", "ns-2:9876", "ns-3:9876", "ns-4:9876")
     listing.answered("ns-1:9876", 100.0)
     for addr in ("ns-2:9876", "ns-3:9876", "ns-4:9876"):
         listing.answered(addr, 101.0 + LISTED_S)
     listing.refused("ns-3:9876")
-    listing.set_addresses(["ns-1:9876", "ns-2:9876", "ns-3:9876"])
-    assert listing.listed(102.0 + 2 * LISTED_S) == (("ns-2:9876",), 1.0)
+    among(listing, "ns-1:9876", "ns-2:9876", "ns-3:9876")
+    assert listing.listed(102.0 + 2 * LISTED_S) == ("ns-2:9876",)
 
 
 def test_a_new_list_of_peers_keeps_what_is_known(listing: ReadyNameServers) -> None:
     listing.answered("ns-1:9876", 100.0)
     listing.answered("ns-2:9876", 100.0)
-    listing.set_addresses(["ns-3:9876", "ns-1:9876"])
-    assert listing.listed(100.0).addresses == ("ns-1:9876",)
+    among(listing, "ns-3:9876", "ns-1:9876")
+    assert listing.listed(100.0) == ("ns-1:9876",)
     for call in (lambda: listing.answered("ns-2:9876", 100.0), lambda: listing.refused("ns-2:9876")):
         call()  # an answer to an earlier question
-        assert listing.listed(100.0).addresses == ("ns-1:9876",)
+        assert listing.listed(100.0) == ("ns-1:9876",)
 
 
 def answering(codes: list[int]) -> Serve:
@@ -91,14 +93,13 @@ def listed_after(codes: list[int], monkeypatch: pytest.MonkeyPatch) -> list[bool
     found = []
 
     async def test(client: RemotingClient) -> None:
-        listing = ReadyNameServers(0.0)
-        asking = Probing(client, listing, SerializeType.JSON)
+        listing = ReadyNameServers(client, SerializeType.JSON)
         count = len(codes)
         async with peer(answering(codes)) as one:
-            asking.set_addresses({"ns-1:9876": one.addr})
+            listing.set_addresses({"ns-1:9876": one.addr})
             for _ in range(count):
-                await asking.ask_all()
-                found.append(listing.listed(asyncio.get_running_loop().time()).addresses == ("ns-1:9876",))
+                await listing.ask_all()
+                found.append(listing.listed(asyncio.get_running_loop().time()) == ("ns-1:9876",))
 
     run(test)
     return found
@@ -125,12 +126,13 @@ def test_one_that_is_silent_or_gone_delays_no_other(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(listing_module, "ANSWER_WITHIN_S", 10 * WAIT_S)
 
     async def test(client: RemotingClient) -> None:
-        listing = ReadyNameServers(0.0)
-        asking = Probing(client, listing, SerializeType.JSON)
+        listing = ReadyNameServers(client, SerializeType.JSON)
         async with peer(answering([0])) as well, peer(answering([])) as silent:
-            asking.set_addresses({"a:1": silent.addr, "b:1": well.addr, "c:1": CLOSED, "d:1": "no-such-host.invalid:1"})
-            waiting = asyncio.ensure_future(asking.ask_all())
-            while not (found := listing.listed(asyncio.get_running_loop().time()).addresses):
+            listing.set_addresses(
+                {"a:1": silent.addr, "b:1": well.addr, "c:1": CLOSED, "d:1": "no-such-host.invalid:1"}
+            )
+            waiting = asyncio.ensure_future(listing.ask_all())
+            while not (found := listing.listed(asyncio.get_running_loop().time())):
                 await asyncio.sleep(0)
             assert (found, waiting.done()) == (("b:1",), False)
             waiting.cancel()
@@ -184,11 +186,6 @@ def test_no_more_requests_are_answered_in_a_second_than_stated() -> None:
 
     asyncio.run(steps())
     assert sum(pauses_s) >= count / REQUESTS_PER_S_MAX
-
-
-def test_a_list_that_is_kept_says_so() -> None:
-    answer = _answer("GET", "/rocketmq/nsaddr", lambda: ListedNameServers(("ns-1:9876",), 34.2))
-    assert (answer.status, answer.text, answer.headers[KEPT]) == (200, "ns-1:9876", "34")
 
 
 Start = Callable[..., RocketnsServer]

@@ -22,7 +22,7 @@ import pytest
 from interop.harness import codes
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.wire import eventually
-from rocketns.server.fleet import watching
+from rocketns.server import fleet
 from tests.admin.conftest import Broker, Managed, get
 from tests.client.peers import CLOSED
 from tests.support.certificates import Files, authority
@@ -189,8 +189,8 @@ def test_a_trouble_is_a_reason_to_look_and_has_what_mends_it(
     start_managed: Callable[..., Managed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     plant: Callable[[PlantedTrouble], Managed], name: str, says: str, line: str,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(watching, "ROUND_S", 0.05)
-    monkeypatch.setattr(watching, "AGAIN_S", 0.02)
+    monkeypatch.setattr(fleet, "ROUND_S", 0.05)
+    monkeypatch.setattr(fleet, "AGAIN_S", 0.02)
     with ExitStack() as stack:
         managed = plant(PlantedTrouble(start_managed, tmp_path, stack))
 

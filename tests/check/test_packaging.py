@@ -78,7 +78,7 @@ def test_the_unit_starts_the_program_with_properties_that_take_effect(tmp_path: 
     service = unit("rocketns.service")["Service"]
     options = cli.parse(service["ExecStart"].split()[1:])
     assert options.config_file == "/etc/rocketns/namesrv.properties"
-    assert options.system == {"user.home": "/var/lib/rocketns"}
+    assert options.system == [("user.home", "/var/lib/rocketns")]
     configuration = Configuration.build(str(UNITS / "namesrv.properties"), home=tmp_path)
     assert configuration.passed_over() == []
     limits = Limits()

@@ -20,10 +20,9 @@ from rocketns.config.journal import JournalConfig
 from rocketns.journal import journal as journals
 from rocketns.journal.buffer import Buffer
 from rocketns.journal.encoding import unescaped
-from rocketns.journal.restore import restore
 from rocketns.journal.segments import Store
 from rocketns.pipeline.cli.verify import check as verify
-from rocketns.protocol.body.route import BrokerData, QueueData, TopicQueueMappingInfo, TopicRouteData
+from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
 from rocketns.routeinfo.events import Event
 from tests.collect.test_observed import MORE, QUEUES, A, B, group, route, watched
 from tests.journal.memory import MemoryWriter
@@ -87,28 +86,19 @@ BROKERS, CLUSTERS, TOPICS = ("b1", "b2", "b\ud800"), ("c1", "c2"), ("t1", "t2", 
 ADDRS = tuple(f"10.0.0.{number}:10911" for number in range(1, 6))
 
 
-# Each broker has it, so the filter servers of each are visible.
-COMMON = "common"
-
-
 @dataclass(frozen=True)
 class Shown:
-    """The state of a name server. ``filters``: filter servers by address."""
+    """The state of a name server."""
 
     groups: dict[str, BrokerData] = field(default_factory=dict)
     queues: dict[str, dict[str, QueueData]] = field(default_factory=dict)
-    mappings: dict[str, dict[str, TopicQueueMappingInfo]] = field(default_factory=dict)
-    filters: dict[str, list[str | None]] = field(default_factory=dict)
 
     def route(self, topic: str) -> TopicRouteData | None:
         """The answer to a lookup."""
         if topic not in self.queues:
             return None
         groups = [self.groups[name].copy() for name in self.queues[topic]]
-        servers = {addr: self.filters.get(addr) for group in groups for addr in group.broker_addrs.values()}
-        return TopicRouteData(
-            list(self.queues[topic].items()), groups, servers, dict(self.mappings.get(topic, {})) or None
-        )
+        return TopicRouteData(list(self.queues[topic].items()), groups, {})
 
     def answered_groups(self) -> dict[str, BrokerData]:
         return {name: group.copy() for name, group in self.groups.items()}
@@ -120,10 +110,8 @@ class Shown:
         clusters: dict[str | None, set[str]] = {}
         for name, one in self.groups.items():
             clusters.setdefault(one.cluster, set()).add(name)
-        filters = {(one.cluster, addr): self.filters[addr] for one in self.groups.values()
-                   for addr in one.broker_addrs.values() if self.filters.get(addr)}  # fmt: skip
-        return {"topics": self.queues, "mappings": self.mappings, "groups": groups, "clusters": clusters,
-                "lives": {}, "filters": filters}  # fmt: skip
+        return {"topics": self.queues, "mappings": {}, "groups": groups, "clusters": clusters,
+                "lives": {}, "filters": {}}  # fmt: skip
 
 
 def read_all(observed: Observed, shown: Shown) -> list[Event]:
@@ -158,19 +146,10 @@ def states(draw: st.DrawFn) -> Shown:
     brokers = st.sampled_from(list(found))
     queues = {topic: draw(st.dictionaries(brokers, _queues, min_size=1))
               for topic in draw(st.lists(st.sampled_from(TOPICS), unique=True))}  # fmt: skip
-    queues[COMMON] = {name: draw(_queues) for name in found}
-    mappings: dict[str, dict[str, TopicQueueMappingInfo]] = {}
-    for topic in draw(st.lists(st.sampled_from(list(queues)), unique=True, max_size=2)):
-        name = draw(st.sampled_from(list(queues[topic])))
-        ids = draw(st.dictionaries(st.integers(0, 3), st.integers(0, 3), max_size=2))
-        mappings[topic] = {name: TopicQueueMappingInfo(topic, name, ids, epoch=draw(st.integers(0, 2)), total_queues=4)}
-    filters = draw(
-        st.dictionaries(st.sampled_from(ADDRS), st.lists(st.sampled_from(("f1:1", "f2:1", None)), min_size=1))
-    )
-    return Shown(found, queues, mappings, filters)
+    return Shown(found, queues)
 
 
-ANSWERS = st.tuples(st.sampled_from(("groups", "names", *TOPICS, COMMON)), states(), st.integers(0, 70_000))
+ANSWERS = st.tuples(st.sampled_from(("groups", "names", *TOPICS)), states(), st.integers(0, 70_000))
 SMALL = {"journal_buffer_bytes": 64 * 1024, "journal_rotation_seconds": 100, "journal_snapshot_bytes": 4_096}
 
 
@@ -187,7 +166,7 @@ def read_one(observed: Observed, what: str, shown: Shown) -> list[Event]:
 def test_after_each_answer_the_journal_tells_what_the_tables_hold(answers: list[tuple[str, Shown, int]]) -> None:
     observed, steps, state, now_ms = Observed(), Steps(), State(), NOW_MS
     with memory_journal(observed, steps, **SMALL) as (journal, writer):
-        journal.begin(now_ms, restored=False)
+        journal.begin(now_ms, looked, restored=False)
         for what, shown, later_ms in answers:
             since_ms, now_ms = now_ms, now_ms + later_ms
             journal.record(read_one(observed, what, shown), now_ms, since_ms)
@@ -206,7 +185,7 @@ def test_a_whole_round_is_what_the_server_shows(rounds: list[Shown], begins_late
     with memory_journal(observed, steps) as (journal, writer):
         if begins_late:
             read_all(observed, rounds[0])
-        journal.begin(NOW_MS, restored=False)
+        journal.begin(NOW_MS, looked, restored=False)
         for number, shown in enumerate(rounds):
             journal.record(read_all(observed, shown), NOW_MS + number, NOW_MS)
             steps.run()
@@ -215,7 +194,7 @@ def test_a_whole_round_is_what_the_server_shows(rounds: list[Shown], begins_late
     assert observed.left_out == 0
 
 
-ENDS = st.sampled_from(("close", "lost", "kill"))
+ENDS = st.sampled_from(("lost", "close", "kill"))
 
 
 @given(st.lists(st.tuples(st.lists(states(), min_size=1, max_size=3), ENDS), min_size=1, max_size=4))
@@ -225,11 +204,11 @@ def test_each_boot_continues_or_begins_anew_and_tells_the_same(boots: list[tuple
         root, steps, observed, now_ms = Path(folder), Steps(), Observed(), NOW_MS
         journal, last = journal_at(root, observed, steps), Shown()
         for rounds, how in boots:
-            since_ms = journal.resumes(now_ms)
-            last_ms = now_ms if since_ms is None else since_ms
-            if since_ms is None:
+            resumes = journal.resumes(now_ms)
+            last_ms = now_ms
+            if not resumes:
                 read_all(observed, rounds[0])
-            journal.begin(now_ms, restored=since_ms is not None)
+            journal.begin(now_ms, lambda: NOW_MS, restored=resumes)
             for last in rounds:
                 now_ms += 1_000
                 journal.record(read_all(observed, last), now_ms, last_ms)
@@ -237,26 +216,14 @@ def test_each_boot_continues_or_begins_anew_and_tells_the_same(boots: list[tuple
                 journal.tick(now_ms)
                 last_ms = now_ms
             now_ms += 1_000
-            observed, journal = _end(journal, how, root, now_ms, last_ms, observed)
-        journal.close(now_ms, now_ms)
+            kill(journal) if how == "kill" else journal.end(now_ms, last_ms)
+            if how != "lost":
+                journal.finish()
+                observed = Observed()
+                journal = journal_at(root, observed, steps)
+                journal.restore(now_ms)
+        journal.finish()
         _check_files(root, last)
-
-
-def _end(
-    journal: ObservedJournal, how: str, root: Path, now_ms: int, since_ms: int, observed: Observed
-) -> tuple[Observed, ObservedJournal]:
-    """The tables and the journal with which the next boot begins."""
-    if how == "lost":
-        journal.lost(now_ms, since_ms)
-        return observed, journal
-    if how == "close":
-        journal.close(now_ms, since_ms)
-    else:
-        kill(journal)
-    observed = Observed()
-    journal = journal_at(root, observed, Steps())
-    journal.restore(now_ms)
-    return observed, journal
 
 
 def kill(journal: ObservedJournal) -> None:
@@ -280,6 +247,11 @@ def _check_files(root: Path, last: Shown) -> None:
 LATER_MS = NOW_MS + 1_000
 
 
+def looked() -> int:
+    """When each topic was looked at."""
+    return NOW_MS
+
+
 def plain(records: list[Record]) -> list[Record]:
     """Without what every record has."""
     return [{name: value for name, value in one.items() if name not in ("boot", "seq", "prev", "hash")}
@@ -295,7 +267,7 @@ def test_a_boot_begins_with_a_snapshot_items_and_properties() -> None:
     observed.kv_items("n", {"k": "v"})
     observed.configuration("a=1\ntls.server.keyPassword=secret")
     with memory_journal(observed, steps) as (journal, writer):
-        journal.begin(NOW_MS, restored=False)
+        journal.begin(NOW_MS, looked, restored=False)
         steps.run()
         journal.tick(NOW_MS)
         records = checked(writer.take())
@@ -321,7 +293,7 @@ def recorded(journal: ObservedJournal, writer: MemoryWriter, events: list[Event]
 def test_a_change_has_the_two_moments_between_which_it_happened() -> None:
     observed, when = watched("t"), {"ts": LATER_MS * 1000, "since": NOW_MS * 1000}
     with memory_journal(observed, Steps()) as (journal, writer):
-        journal.begin(NOW_MS, restored=False)
+        journal.begin(NOW_MS, looked, restored=False)
         told = recorded(journal, writer, observed.groups({"b": group({0: B})}))
         put = recorded(journal, writer, observed.route("t", route({"b": MORE})))
     key = {"cluster": "c", "broker": "b"}
@@ -338,7 +310,7 @@ def test_topics_that_wait_for_room_have_the_first_moment_of_all(monkeypatch: pyt
     monkeypatch.setattr(Buffer, "room_at_once", 1)
     observed, steps = watched(), Steps()
     with memory_journal(observed, steps) as (journal, writer):
-        journal.begin(NOW_MS, restored=False)
+        journal.begin(NOW_MS, looked, restored=False)
         journal.record(observed.route("t", route({"b": QUEUES})), NOW_MS + 2, NOW_MS + 1)
         journal.record(observed.route("t", None), NOW_MS + 9, NOW_MS + 5)
         journal.tick(NOW_MS + 20)
@@ -352,100 +324,104 @@ def test_topics_that_wait_for_room_have_the_first_moment_of_all(monkeypatch: pyt
 
 
 def test_a_lost_server_ends_the_boot_with_the_moment_of_the_last_look() -> None:
-    observed = watched("t")
-    with memory_journal(observed, Steps()) as (journal, writer):
-        journal.begin(NOW_MS, restored=False)
-        journal.lost(LATER_MS + 30_000, LATER_MS)
-        journal.tick(LATER_MS + 40_000)
+    observed, steps = watched("t"), Steps()
+    with memory_journal(observed, steps) as (journal, writer):
+        journal.begin(NOW_MS, looked, restored=False)
+        steps.run()
+        journal.end(LATER_MS + 30_000, LATER_MS)
         stop = plain(checked(writer.take()))[-1]
         assert stop == {"ts": (LATER_MS + 30_000) * 1000, "since": LATER_MS * 1000, "ev": "stop"}
-        assert journal.resumes(LATER_MS + 60_000) == LATER_MS
-        journal.begin(LATER_MS + 60_000, restored=True)
+        assert journal.resumes(LATER_MS + 60_000)
+        journal.begin(LATER_MS + 60_000, looked, restored=True)
         assert of_kind(writer.take(), "start")[0]["restored"] is True
 
 
-@pytest.mark.parametrize("ended", ["close", "lost"])
-def test_a_boot_whose_end_cannot_be_written_is_cut(ended: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_boot_whose_end_cannot_be_written_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a disk that stays full."""
     with memory_journal(watched(), Steps()) as (journal, writer):
-        journal.begin(NOW_MS, restored=False)
+        journal.begin(NOW_MS, looked, restored=False)
         monkeypatch.setattr(writer, "stop", lambda _within_s: False)
-        getattr(journal, ended)(LATER_MS, LATER_MS)
+        journal.end(LATER_MS, LATER_MS)
         journal.finish()
         assert journal.is_cut
-        assert journal.resumes(LATER_MS) is None
+        assert not journal.resumes(LATER_MS)
 
 
 @pytest.mark.parametrize(
     ("later_ms", "resumes"), [(STATE_AGE_MS_MAX, True), (STATE_AGE_MS_MAX + 1, False), (-1, False)]
 )
 def test_a_state_of_an_hour_ago_is_too_old(later_ms: int, resumes: bool) -> None:
-    with memory_journal(watched(), Steps()) as (journal, _):
-        journal.begin(NOW_MS, restored=False)
-        journal.lost(NOW_MS, NOW_MS)
-        assert (journal.resumes(NOW_MS + later_ms) is not None) is resumes
-        if not resumes:
-            with pytest.raises(ValueError, match="no boot"):
-                journal.begin(NOW_MS + later_ms, restored=True)
+    steps = Steps()
+    with memory_journal(watched(), steps) as (journal, _):
+        journal.begin(NOW_MS, looked, restored=False)
+        steps.run()
+        journal.end(NOW_MS, NOW_MS)
+        assert journal.resumes(NOW_MS + later_ms) is resumes
 
 
-def test_lost_records_are_not_continued_from_unless_a_snapshot_follows() -> None:
-    observed, steps = watched(), Steps()
-    with memory_journal(observed, steps) as (journal, _):
-        journal.begin(NOW_MS, restored=False)
-        assert journal._journal is not None
-        journal._journal.buffer.lose("test")
-        journal.lost(NOW_MS, NOW_MS)
-        assert journal.resumes(NOW_MS) is not None, "the last snapshot tells the state"
-        journal.begin(NOW_MS, restored=True)
-        assert journal._journal is not None
-        journal._journal.last_snapshot = lambda: iter(())  # type: ignore[method-assign]
-        journal._journal.buffer.lose("test")
-        journal.lost(NOW_MS, NOW_MS)
-        assert journal.resumes(NOW_MS) is None
+def test_a_boot_is_not_continued_before_its_snapshot_was_whole_or_where_records_were_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps = Steps()
+    with memory_journal(watched("t"), steps) as (journal, _):
+        monkeypatch.setattr(journals, "STEP_ENTRIES", 1)
+        journal.begin(NOW_MS, looked, restored=False)
+        journal.end(NOW_MS, NOW_MS)
+        assert not journal.resumes(NOW_MS)
+        for is_lost in (False, True):
+            journal.begin(NOW_MS, looked, restored=is_lost)
+            steps.run()
+            assert journal._journal is not None
+            if is_lost:
+                journal._journal.buffer.lose("test")
+            journal.end(NOW_MS, NOW_MS)
+            assert journal.resumes(NOW_MS) is not is_lost
 
 
-def begun(root: Path, *topics: str) -> ObservedJournal:
-    journal = journal_at(root, watched(*topics), Steps())
-    journal.begin(NOW_MS, restored=False)
+def begun(root: Path, observed: Observed, when: Callable[[], int] | None = looked) -> ObservedJournal:
+    """A boot with its first snapshot."""
+    steps = Steps()
+    journal = journal_at(root, observed, steps)
+    journal.begin(NOW_MS, when, restored=False)
+    steps.run()
     return journal
 
 
-def restored(root: Path, epoch_ms: int) -> tuple[int | None, Observed]:
+def ended(journal: ObservedJournal, epoch_ms: int, since_ms: int) -> None:
+    journal.end(epoch_ms, since_ms)
+    journal.finish()
+
+
+def restored(root: Path, epoch_ms: int) -> tuple[tuple[int, int] | None, Observed]:
     observed = Observed()
     return journal_at(root, observed, Steps()).restore(epoch_ms), observed
 
 
-def test_a_restart_continues_from_the_last_look(tmp_path: Path) -> None:
-    begun(tmp_path, "t").close(LATER_MS + 500, LATER_MS)
-    since_ms, observed = restored(tmp_path, LATER_MS + 9_000)
-    assert since_ms == LATER_MS
+def test_a_restart_continues_from_the_last_look_and_the_oldest_one_at_a_topic(tmp_path: Path) -> None:
+    ended(begun(tmp_path, watched("t"), lambda: NOW_MS - 90_000), LATER_MS + 500, LATER_MS)
+    known, observed = restored(tmp_path, LATER_MS + 9_000)
+    assert known == (LATER_MS, NOW_MS - 90_000)
     assert observed.tables == watched("t").tables
 
 
 def test_a_restart_does_not_continue_from_half_a_first_snapshot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun(tmp_path, "old").close(NOW_MS, NOW_MS)
+    ended(begun(tmp_path, watched("old")), NOW_MS, NOW_MS)
     monkeypatch.setattr(journals, "STEP_ENTRIES", 1)
     journal = journal_at(tmp_path, watched("t"), Steps())
-    journal.begin(LATER_MS, restored=False)
+    journal.begin(LATER_MS, looked, restored=False)
     journal.tick(LATER_MS)
     kill(journal)
-    known = restore(tmp_path, NS, LATER_MS, seconds_max=60)
-    assert known is not None
-    assert not known.begins_known
     assert restored(tmp_path, LATER_MS)[0] is None
 
 
 def test_a_restart_does_not_continue_where_a_record_is_missing(tmp_path: Path) -> None:
     observed = watched("t")
-    journal = journal_at(tmp_path, observed, Steps())
-    journal.begin(NOW_MS, restored=False)
+    journal = begun(tmp_path, observed)
     journal.record(observed.route("t", route({"b": MORE})), LATER_MS, NOW_MS)
-    journal.lost(LATER_MS, LATER_MS)
-    journal.close(LATER_MS, LATER_MS)
-    assert restored(tmp_path, LATER_MS)[0] == LATER_MS
+    ended(journal, LATER_MS, LATER_MS)
+    assert restored(tmp_path, LATER_MS)[0] is not None
     (path,) = tmp_path.glob("v=1/*/*/*.jsonl")
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(line for line in lines if b'"ev":"tput"' not in line))
@@ -453,36 +429,25 @@ def test_a_restart_does_not_continue_where_a_record_is_missing(tmp_path: Path) -
 
 
 def test_the_seals_of_all_boots_are_one_chain(tmp_path: Path) -> None:
-    observed = watched("t")
-    journal = journal_at(tmp_path, observed, Steps())
+    observed, steps = watched("t"), Steps()
+    journal = journal_at(tmp_path, observed, steps)
     for boot in range(3):
-        journal.begin(NOW_MS + boot * 10_000, restored=boot > 0)
+        journal.begin(NOW_MS + boot * 10_000, looked, restored=boot > 0)
+        steps.run()
         journal.record(observed.route("t", route({"b": QueueData(boot, 1, 6, 0)})), NOW_MS + boot * 10_000, NOW_MS)
-        journal.lost(NOW_MS + boot * 10_000 + 1, NOW_MS)
-    journal.close(NOW_MS, NOW_MS)
+        journal.end(NOW_MS + boot * 10_000 + 1, NOW_MS)
+    journal.finish()
     found = verify(tmp_path, NS)
     assert (found.faults, found.tail) == ([], 0)
     assert found.seals >= 6
     assert State().apply(checked(records_of(tmp_path))).shown()["topics"] == {"t": {"b": QueueData(2, 1, 6, 0)}}
 
 
-def test_a_snapshot_ends_with_the_oldest_look_and_a_restart_goes_on_from_it(tmp_path: Path) -> None:
-    journal = journal_at(tmp_path, watched("t"), Steps())
-    journal.begin(NOW_MS, restored=False, looked=lambda: NOW_MS - 90_000)
-    journal.close(LATER_MS, LATER_MS)
-    ends = [one for one in checked(records_of(tmp_path)) if one.get("end")]
-    assert {one["looked"] for one in ends} == {(NOW_MS - 90_000) * 1000}
-    again = journal_at(tmp_path, Observed(), Steps())
-    assert (again.restore(LATER_MS), again.looked_ms) == (LATER_MS, NOW_MS - 90_000)
-
-
 def test_a_boot_without_topics_says_so_and_is_not_continued(tmp_path: Path) -> None:
-    journal = journal_at(tmp_path, watched(), Steps())
-    journal.begin(NOW_MS, restored=False, looked=lambda: None)
-    journal.lost(LATER_MS, LATER_MS)
-    assert journal.resumes(LATER_MS) is None
-    journal.close(LATER_MS, LATER_MS)
+    journal = begun(tmp_path, watched(), None)
+    ended(journal, LATER_MS, LATER_MS)
+    assert not journal.resumes(LATER_MS)
     ends = [one for one in checked(records_of(tmp_path)) if one.get("end")]
     assert [(one["no_topics"], one.get("looked")) for one in ends] == [(True, None)] * len(ends)
     assert ends
-    assert journal_at(tmp_path, Observed(), Steps()).restore(LATER_MS) is None
+    assert restored(tmp_path, LATER_MS)[0] is None

@@ -5,16 +5,15 @@ from __future__ import annotations
 import pytest
 
 from rocketns.collect import observing
-from rocketns.collect.observing import INT_MAX, MAPPING_IDS_MAX, Observed
+from rocketns.collect.observing import INT_MAX, Observed
 from rocketns.config.limits import NAME_BYTES_MAX, Limits
-from rocketns.protocol.body.route import BrokerData, QueueData, TopicQueueMappingInfo, TopicRouteData
-from rocketns.protocol.bounds import BROKER_IDS_MAX, FILTER_SERVERS_MAX
+from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
+from rocketns.protocol.bounds import BROKER_IDS_MAX
 from rocketns.routeinfo.events import (
     BrokerDown,
     BrokerRegistered,
     Cause,
     Event,
-    MappingsPut,
     TopicChange,
     TopicsDeleted,
     TopicsPut,
@@ -28,8 +27,8 @@ def group(addrs: dict[int, str], cluster: str | None = "c", name: str = "b", zon
     return BrokerData(cluster, name, addrs, zone)
 
 
-def route(queues: dict[str, QueueData], mapping: TopicQueueMappingInfo | None = None) -> TopicRouteData:
-    return TopicRouteData(list(queues.items()), [], {}, None if mapping is None else {mapping.bname: mapping})
+def route(queues: dict[str, QueueData]) -> TopicRouteData:
+    return TopicRouteData(list(queues.items()), [], {})
 
 
 def joined(broker_id: int, addr: str, name: str = "b", cluster: str = "c") -> BrokerRegistered:
@@ -54,12 +53,12 @@ def test_an_address_with_another_id_registered_again() -> None:
     assert events == [down(0, A), down(1, B, Cause.REGISTER), joined(0, B)]
 
 
-def test_a_group_of_another_cluster_is_made_anew_and_keeps_its_topics() -> None:
+def test_a_group_of_another_cluster_goes_and_comes() -> None:
     observed = watched("t")
     events = observed.groups({"b": group({0: A}, cluster="d")})
-    assert events == [down(0, A, Cause.REGISTER), down(1, B), joined(0, A, cluster="d")]
+    gone = [down(0, A), down(1, B), TopicsDeleted("b", ["t"], Cause.OBSERVED)]
+    assert events == [*gone, joined(0, A, cluster="d")]
     assert observed.tables.cluster_addr_table == {"d": {"b"}}
-    assert observed.tables.topic_queue_table == {"t": {"b": QUEUES}}
 
 
 def test_a_group_that_is_gone_loses_all_topics_at_once() -> None:
@@ -72,29 +71,10 @@ def changed(topic: str, old: QueueData | None, new: QueueData) -> TopicsPut:
     return TopicsPut("b", [TopicChange(topic, old, new)], Cause.OBSERVED)
 
 
-def test_a_topic_of_a_broker_that_is_not_listed_yet_comes_with_it() -> None:
+def test_a_topic_of_a_broker_that_is_in_no_group_is_not_there() -> None:
     observed = Observed()
     assert observed.route("t", route({"b": QUEUES})) == []
-    assert observed.groups({"b": group({0: A})}) == [joined(0, A), changed("t", None, QUEUES)]
-
-
-def test_a_topic_that_went_before_its_broker_was_listed_does_not_come_with_it() -> None:
-    observed = Observed()
-    for topic in ("t", "u"):
-        observed.route(topic, route({"b": QUEUES}))
-    observed.route("t", None)
-    observed.topic_names(["t"])
     assert observed.groups({"b": group({0: A})}) == [joined(0, A)]
-
-
-def test_a_static_mapping_comes_with_its_broker_and_goes_with_a_topic_that_comes_again() -> None:
-    observed, mapping = Observed(), TopicQueueMappingInfo("t", "b", {0: 1})
-    observed.route("t", route({"b": QUEUES}, mapping))
-    assert observed.groups({"b": group({0: A})})[-1] == MappingsPut("b", [("t", mapping)])
-    assert observed.route("t", route({"b": QUEUES}, mapping)) == []
-    assert observed.route("t", route({"b": QUEUES})) == [
-        TopicsDeleted("b", ["t"], Cause.OBSERVED), changed("t", None, QUEUES),
-    ]  # fmt: skip
 
 
 LONG = "x" * (NAME_BYTES_MAX + 1)
@@ -136,9 +116,8 @@ def test_there_are_so_many_brokers_at_most_and_known_ones_stay() -> None:
     assert observed.left_out == 2
 
 
-@pytest.mark.parametrize("limits", [{"routes_max": 2}, {"broker_routes_max": 2}])
-def test_there_are_so_many_routes_at_most_and_known_ones_change(limits: dict[str, int]) -> None:
-    observed = limited(**limits)
+def test_there_are_so_many_routes_at_most_and_known_ones_change() -> None:
+    observed = limited(routes_max=2)
     observed.groups({"b": group({0: A})})
     for topic in ("t", "u", "v"):
         observed.route(topic, route({"b": QUEUES}))
@@ -147,30 +126,10 @@ def test_there_are_so_many_routes_at_most_and_known_ones_change(limits: dict[str
     assert observed.left_out == 1
 
 
-@pytest.mark.parametrize(
-    "found",
-    [
-        route({"b": QueueData(INT_MAX + 1, 8, 6, 0)}),
-        route({"b": QUEUES}, TopicQueueMappingInfo("t", "b", dict.fromkeys(range(MAPPING_IDS_MAX + 1), 0))),
-        route({"b": QUEUES}, TopicQueueMappingInfo("t", "b", {0: INT_MAX + 1})),
-        TopicRouteData([("b", QUEUES)], [], {A: [LONG]}),
-        TopicRouteData([("b", QUEUES)], [], {A: ["f"] * (FILTER_SERVERS_MAX + 1)}),
-    ],
-)
-def test_what_of_a_route_is_beyond_the_limits_is_left_out(found: TopicRouteData) -> None:
+def test_a_number_that_the_journal_has_no_room_for_is_left_out() -> None:
     observed = watched()
-    assert observed.route("t", found) in ([], [changed("t", None, QUEUES)])
+    assert observed.route("t", route({"b": QueueData(INT_MAX + 1, 8, 6, 0)})) == []
     assert observed.left_out == 1
-
-
-def test_so_many_topics_wait_for_their_brokers_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observing, "EARLY_MAX", 2)
-    observed = Observed()
-    for topic in ("t", "u", "v"):
-        observed.route(topic, route({"b": QUEUES, LONG: QUEUES}))
-    observed.groups({"b": group({0: A})})
-    assert list(observed.tables.topic_queue_table) == ["t", "u"]
-    assert observed.left_out == 4
 
 
 def shown(events: list[Event]) -> list[tuple[str, str | None]]:
@@ -185,19 +144,11 @@ def test_items_of_a_namespace_change_and_go() -> None:
     assert observed.kv == {}
 
 
-def test_items_have_so_many_bytes_at_most_and_known_ones_stay() -> None:
-    observed = limited(kv_bytes_max=7, kv_value_bytes_max=5)
-    observed.kv_items("m", {"k": "v"})
-    observed.kv_items("n", {"k": "vv"})
-    assert shown(observed.kv_items("n", {"a": "vv", "b": "toolong", LONG: "", "k": "vv"})) == []
-    assert observed.kv == {"m": {"k": "v"}, "n": {"k": "vv"}}
-    assert observed.left_out == 3
-
-
-def test_properties_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observing, "PROPERTIES_MAX", 2)
+def test_items_and_properties_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(observing, "PROPERTY_BYTES_MAX", 3)
-    observed = Observed()
-    observed.configuration(f"a=1\nb=long\n{LONG}=1\nc=2\nd=3")
+    observed = limited(kv_value_bytes_max=5)
+    observed.kv_items("n", {"a": "vv", "b": "toolong", LONG: ""})
+    assert observed.kv == {"n": {"a": "vv"}}
+    observed.configuration(f"a=1\nb=long\n{LONG}=1\nc=2")
     assert observed.properties == {"a": "1", "c": "2"}
-    assert observed.left_out == 3
+    assert observed.left_out == 4

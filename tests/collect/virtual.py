@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Container, Coroutine, Iterable
 from typing import Any, cast
 
 from rocketns.client.name_server import Fields, NameServer, UnusableError
-from rocketns.collect.asking import Brokers
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.collect.observed_journal import ObservedJournal
 from rocketns.collect.observing import Observed
 from rocketns.collect.upstream import CollectedServer, Pace, Phase
@@ -18,7 +18,7 @@ from tests.tools.scripted import Scripted
 
 ROUND_S = 1e-6  # that a round of the loop takes
 BEGAN_S, EPOCH_MS = 1_000.0, 1_700_000_000_000
-PACE = Pace(5.0, 50, ("ORDER_TOPIC_CONFIG",))
+PACE = Pace(5.0, 50)
 
 
 class _Jumping(selectors.DefaultSelector):
@@ -93,56 +93,51 @@ class Server:
 class Notes:
     """An `ObservedJournal` that keeps what it is told, with seconds since the beginning instead of epoch ms."""
 
-    def __init__(self, known_s: float | None = None, looked_s: float | None = None) -> None:
+    def __init__(self, known_s: float | None = None, looked_s: float = 0.0) -> None:
+        self.observed = Observed()
         self.known_ms = None if known_s is None else EPOCH_MS + int(known_s * 1000)
-        self.looked_ms = self.known_ms if looked_s is None else EPOCH_MS + int(looked_s * 1000)
-        self.looked: Callable[[], int | None] = lambda: None
+        self.looked_ms = EPOCH_MS + int(looked_s * 1000)
         self.begun: list[tuple[float, bool]] = []
+        self.looked: list[Callable[[], int] | None] = []
         self.ended: list[tuple[float, float]] = []
         self.events: list[tuple[Event, float, float]] = []  # with since and ts
 
-    def restore(self, _epoch_ms: int) -> int | None:
-        return self.known_ms
+    def resumes(self, epoch_ms: int) -> bool:
+        return self.known_ms is not None and epoch_ms - self.known_ms <= 3_600_000
 
-    def resumes(self, epoch_ms: int) -> int | None:
-        known = self.known_ms
-        return known if known is not None and epoch_ms - known <= 3_600_000 else None
+    def restore(self, _epoch_ms: int) -> tuple[int, int] | None:
+        return None if self.known_ms is None else (self.known_ms, self.looked_ms)
 
-    def begin(self, epoch_ms: int, *, restored: bool, looked: Callable[[], int | None]) -> None:
+    def begin(self, epoch_ms: int, looked: Callable[[], int] | None, *, restored: bool) -> None:
         assert len(self.begun) == len(self.ended)
-        self.looked = looked
         self.begun.append((seconds(epoch_ms), restored))
+        self.looked.append(looked)
 
     def record(self, events: list[Event], epoch_ms: int, since_ms: int) -> None:
         assert len(self.begun) > len(self.ended)
         assert since_ms <= epoch_ms
         self.events += [(event, seconds(since_ms), seconds(epoch_ms)) for event in events]
 
-    def tick(self, _epoch_ms: int) -> None: ...
-    def finish(self) -> None: ...
-
-    def lost(self, epoch_ms: int, since_ms: int) -> None:
+    def end(self, epoch_ms: int, since_ms: int) -> None:
         self.ended.append((seconds(epoch_ms), seconds(since_ms)))
-        self.known_ms = None if self.looked() is None else since_ms
-
-    close = lost
+        self.known_ms = None if self.looked[-1] is None else since_ms
 
 
 def seconds(epoch_ms: int) -> float:
     return (epoch_ms - EPOCH_MS) / 1000
 
 
-class Alone:
-    """A fleet of one: ``elsewhere`` has what others show of a broker, ``told`` what they were told."""
+class Other:
+    """Another name server: ``brokers`` has the topics that it shows of each, ``told`` what it was told."""
 
     def __init__(self) -> None:
-        self.elsewhere: dict[str, list[str]] = {}
+        self.brokers: dict[str, list[str]] = {}
         self.told: list[str] = []
 
-    def topics_elsewhere(self, _asking: CollectedServer, broker_name: str) -> Iterable[str]:
-        return self.elsewhere.get(broker_name, ())
+    def topics_of(self, broker_name: str) -> Iterable[str]:
+        return self.brokers.get(broker_name, ())
 
-    def suspect_elsewhere(self, _telling: CollectedServer, topics: Collection[str]) -> None:
+    def look_at(self, topics: Collection[str]) -> None:
         self.told += topics
 
 
@@ -150,12 +145,12 @@ class Bench:
     """One upstream of a scripted name server, on virtual time. Its clock is ``now_s``, from 0."""
 
     def __init__(self, script: Scripted, pace: Pace = PACE, *, notes: Notes | None = None,
-                 brokers: Brokers | None = None) -> None:  # fmt: skip
-        self.server, self.notes, self.fleet = Server(script), notes or Notes(), Alone()
-        self.observed = Observed()
+                 asking: RemotingClient | None = None) -> None:  # fmt: skip
+        self.server, self.notes, self.other = Server(script), notes or Notes(), Other()
+        self.observed = self.notes.observed
         self.upstream = CollectedServer(
-            "a", cast(NameServer, self.server), self.observed, cast(ObservedJournal, self.notes), pace, self.fleet,
-            now_ms, brokers,
+            "a", cast(NameServer, self.server), cast(ObservedJournal, self.notes), pace,
+            [cast(CollectedServer, self.other)], now_ms, asking,
         )  # fmt: skip
 
     @property

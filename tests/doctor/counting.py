@@ -18,7 +18,6 @@ from interop.harness.wire import frame, json_header
 from rocketns.client.name_server import Signer
 from rocketns.doctor.asking.gathering import LookTimer, gather
 from rocketns.doctor.facts import DoctorOptions
-from rocketns.doctor.progress import ProgressLine
 from rocketns.doctor.report import Report, run
 from rocketns.protocol.command import RemotingCommand
 from tests.client.peers import Peer, Serve, peer, serving
@@ -220,4 +219,4 @@ async def examine(
     addrs = tuple(one if isinstance(one, str) else one.addr for one in name_servers)
     settings = {"timeout_s": TIMEOUT_S} | options
     asked = DoctorOptions(addrs, tls=tls, **settings)
-    return run(await gather(asked, replace(config(), enable=tls), signer, ProgressLine(None), LookTimer()))
+    return run(await gather(asked, replace(config(), enable=tls), signer, print, LookTimer()))

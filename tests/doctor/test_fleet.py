@@ -29,7 +29,7 @@ OTHER = "10.0.0.9:10911"
 def test_a_well_fleet_is_well() -> None:
     report = examined(well(), well())
     assert (ill(report), report.of(Health.UNKNOWN), report.exit_status) == ([], [], 0)
-    assert found(report, "name-server-kind").sentence == "name servers: 2 Java 5.5.0"
+    assert [one.kind for one in report.facts.name_servers] == [ServerKind.JAVA] * 2
 
 
 def test_a_name_server_that_refuses_is_named_and_the_other_one_serves() -> None:

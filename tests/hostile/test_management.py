@@ -26,7 +26,7 @@ from rocketns.journal.lookups import TOPIC_CHARS_MAX
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_request
 from rocketns.server.http.connections import CONNECTIONS_MAX, REQUESTS_PER_TURN_MAX, HttpConnection, HttpGate
-from rocketns.server.http.secured import Secured, SecuredTransport
+from rocketns.server.http.secured import Secured
 from rocketns.server.tls.connection import TlsStream
 from tests.admin.conftest import Managed
 from tests.support.tlsclient import any_server
@@ -161,7 +161,7 @@ def no_collection() -> Iterator[None]:
 
 def kept() -> list[object]:
     """Objects of connections, which hold all others of a connection."""
-    kinds = HttpConnection | RequestHandler | BaseRequest | Secured | SecuredTransport | TlsStream
+    kinds = HttpConnection | RequestHandler | BaseRequest | Secured | TlsStream
     return [one for one in gc.get_objects() if isinstance(one, kinds)]
 
 

@@ -199,7 +199,7 @@ def peers_of(listeners: list[Listener]) -> dict[str, object]:
 @pytest.fixture
 def without_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Peers may answer for as long as the test lasts: on a busy machine not all of them do so within two seconds."""
-    monkeypatch.setattr("rocketns.server.fleet.watching.ANSWER_WITHIN_S", 3_600.0)
+    monkeypatch.setattr("rocketns.server.fleet.ANSWER_WITHIN_S", 3_600.0)
 
 
 def errors(server: TimedServer) -> list[str]:

@@ -19,7 +19,7 @@ import pytest
 from interop.harness import codes
 from interop.harness.servers import RocketnsServer
 from rocketns import __version__
-from rocketns.__main__ import AUDIT, COLLECT, DOCTOR, REPLAY, SHADOW, TOOLS
+from rocketns.__main__ import PROGRAMS, TOOLS
 from rocketns.tools.arguments import SHELLS
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
@@ -175,7 +175,6 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 DIST = os.environ.get("ROCKETNS_DIST", "")
 MINORS = (11, 12, 13, 14)
-COMMANDS = (AUDIT, COLLECT, DOCTOR, SHADOW, REPLAY)
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(BUILD_TIMEOUT_S)]
 
 
@@ -242,7 +241,7 @@ def test_it_has_a_manual_page_for_each_program(wheel: Path) -> None:
     """pip puts them where `man` looks: share/man of the environment."""
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".data/" in name and not name.endswith("/")}
-    programs = {"rocketns", "mqnamesrv", *(f"rocketns-{word}" for word in (*TOOLS, *COMMANDS))}
+    programs = {"rocketns", "mqnamesrv", *(f"rocketns-{word}" for word in (*TOOLS, *PROGRAMS))}
     assert names == {f"rocketns-{__version__}.data/data/share/man/man1/{name}.1" for name in programs}
 
 

@@ -97,9 +97,6 @@ class State:
     def _group(self, one: Record) -> None:
         assert self.lenient or "acting" in one or one["broker"] in self.replay.routes.groups, f"not there: {one}"
 
-    def _list(self, one: Record) -> None:
-        raise AssertionError(f"only older versions write it: {one}")
-
     def _kv(self, one: Record) -> None:
         self.kv.pop((one["ns_key"], one["key"]), None)
         if "val" in one:

@@ -19,48 +19,51 @@ import pytest
 from interop.harness.ports import free_port
 from interop.harness.wire import eventually
 from rocketns.pipeline.contract.terms import BadInput, exact_text
+from rocketns.pipeline.jobs.state import Boot, Snapshot
 from rocketns.pipeline.stream.conditions import (
     Condition,
     changes,
     heard_again,
     kills,
     partition,
-    partition_of,
     silences,
 )
-from rocketns.pipeline.stream.memory import BootState, Servers, Uptime, servers_at_watermark
-from rocketns.pipeline.stream.outlets import REPEAT_S, WAITS_S, Alert, AlertLog, Alertmanager, Webhook
+from rocketns.pipeline.stream.memory import servers_at_watermark
+from rocketns.pipeline.stream.outlets import LINES_MAX, REPEAT_S, AlertLog, Alertmanager, Line, Webhook
 
 S = 1_000_000
 SILENT_AFTER = 60 * S
 
 
-def boot(ns: str, last_s: float, *, start_s: int = 1, stopped_s: int | None = None, known: bool = True,
-         compared: bool = False) -> BootState:  # fmt: skip
-    stopped = None if stopped_s is None else stopped_s * S
-    return BootState(ns, start_s * 1000, start_s * S if known else None, stopped, round(last_s * S), compared)
+def boot(ns: str, last_s: float, *, start_s: int = 1, stopped_s: int | None = None, known: bool = True) -> Boot:
+    stopped, last = None if stopped_s is None else stopped_s * S, round(last_s * S)
+    return Boot(ns, start_s * 1000, start_s * S, last, start_s * S, stopped, False, False, known, [], [], last)
+
+
+def up(ns: str, number: int, t1: int, t2: int, cause: str) -> tuple[object, ...]:
+    return ns, number, t1, t2, cause, False, False
 
 
 def test_the_watermark_is_the_earliest_end_of_a_journal_and_never_goes_back() -> None:
     first = servers_at_watermark([], [boot("n1", 50), boot("n2", 40)], None, SILENT_AFTER)
     assert (first.before, first.watermark, first.silent) == (1 * S, 40 * S, frozenset())
-    again = servers_at_watermark(first.remembered(), [boot("n3", 35)], first.watermark, SILENT_AFTER)
+    again = servers_at_watermark(first.boots, [boot("n3", 35)], first.watermark, SILENT_AFTER)
     assert (again.before, again.watermark) == (40 * S, 40 * S)
 
 
 def test_a_journal_that_lags_is_silent_and_neither_waited_for_nor_compared() -> None:
     late = servers_at_watermark([], [boot("n1", 200), boot("n2", 100)], 90 * S, SILENT_AFTER)
     assert (late.watermark, late.silent) == (200 * S, {"n2"})
-    assert late.uptime() == [Uptime("n1", 1000, 90 * S, 200 * S, "open")]
+    assert late.uptime() == [up("n1", 1000, 90 * S, 200 * S, "open")]
     assert [condition.key for condition in silences(late)] == ["n2"]
     stopped = servers_at_watermark([], [boot("n1", 200), boot("n2", 100, stopped_s=100)], 90 * S, SILENT_AFTER)
     assert (stopped.watermark, stopped.silent) == (200 * S, frozenset())
-    assert stopped.uptime()[1] == Uptime("n2", 1000, 90 * S, 100 * S, "stop")
+    assert stopped.uptime()[1] == up("n2", 1000, 90 * S, 100 * S, "stop")
 
 
 def test_a_boot_without_a_stop_ends_with_its_last_record() -> None:
     killed = servers_at_watermark([boot("n1", 50)], [boot("n1", 90, start_s=70)], 40 * S, SILENT_AFTER)
-    assert killed.uptime() == [Uptime("n1", 1000, 40 * S, 50 * S, "lost"), Uptime("n1", 70_000, 70 * S, 90 * S, "open")]
+    assert killed.uptime() == [up("n1", 1000, 40 * S, 50 * S, "lost"), up("n1", 70_000, 70 * S, 90 * S, "open")]
     (found,) = kills(killed, [boot("n1", 50)])
     assert (found.key, found.since, found.over) == ("n1|1000", 50 * S, (70 * S, "it is up"))
     assert kills(killed, killed.boots) == []
@@ -68,11 +71,11 @@ def test_a_boot_without_a_stop_ends_with_its_last_record() -> None:
 
 def test_a_journal_that_begins_in_the_middle_is_compared_when_a_snapshot_has_ended() -> None:
     unknown = servers_at_watermark([], [boot("n1", 50), boot("n2", 50, known=False)], 10 * S, SILENT_AFTER)
-    assert [span.ns for span in unknown.uptime()] == ["n1"]
-    known = boot("n2", 70)._replace(known=65 * S)
-    later = servers_at_watermark(unknown.remembered(), [boot("n1", 70), known], unknown.watermark, SILENT_AFTER)
-    assert Uptime("n2", 1000, 65 * S, 70 * S, "open") in later.uptime()
-    assert later.changed
+    assert [ns for ns, *_ in unknown.uptime()] == ["n1"]
+    known = boot("n2", 70, known=False)._replace(snapshots=[Snapshot(1, 2, 65 * S)])
+    later = servers_at_watermark(unknown.boots, [boot("n1", 70), known], unknown.watermark, SILENT_AFTER)
+    assert up("n2", 1000, 65 * S, 70 * S, "open") in later.uptime()
+    assert later.changed(unknown.compared())
 
 
 def wrong(over: tuple[int, str] | None = None) -> Condition:
@@ -104,8 +107,8 @@ def test_a_partition_is_over_when_the_broker_is_heard_again_or_by_nobody_or_afte
     named = {"ns": "n2", "cluster": "c", "broker": "b|1", "bid": 0, "addr": "10.0.0.1:1"}
     row = {**named, "since": 20 * S, "cause": "late"}
     found = partition({**row, "by": ["n1"]})
-    alert = Alert("id", "partition", found.key, found.since, 60 * S, found.text)
-    assert partition_of(alert) == named
+    (alert,) = changes([], [found], {}, 60 * S).open
+    assert {name: alert[name] for name in named} == named
     now = servers_at_watermark([], [boot("n1", 90), boot("n2", 90)], 60 * S, SILENT_AFTER)
     assert heard_again(alert, {"up": True, "heard": 80 * S}, ["n1", "n2"], now) == "heard again"
     assert heard_again(alert, {"up": True, "heard": 20 * S}, ["n1", "n2"], now) == ""
@@ -127,10 +130,10 @@ def test_the_words_of_a_partition_are_harmless_and_its_details_exact() -> None:
 
 
 def test_the_end_of_watching_is_no_kill() -> None:
-    first, second = (BootState("n1", number, 1, None, 2, True, None, observed=True) for number in (1, 2))
-    assert kills(Servers((first, second), frozenset(), 1, 5), [first]) == []
-    ends = [span.end_cause for span in Servers((first, second), frozenset(), 1, 5).uptime()]
-    assert ends == ["unwatched", "open"]
+    first, second = (boot("n1", last, start_s=last - 1)._replace(observed=True) for last in (2, 9))
+    now = servers_at_watermark([first], [second], 1, SILENT_AFTER)
+    assert kills(now, [first]) == []
+    assert [span[4] for span in now.uptime()] == ["unwatched", "open"]
 
 
 def test_a_name_server_loads_nothing_of_spark() -> None:
@@ -145,24 +148,24 @@ def lines(path: Path) -> list[Any]:
 
 def test_a_file_holds_each_batch_once_after_replays_and_crashes(tmp_path: Path) -> None:
     log = AlertLog(tmp_path / "a" / "alerts.jsonl")
-    log.write(0, [{"alert": "x"}, {"alert": "ü"}])
-    log.write(1, [])
+    log.show(0, [{"alert": "x"}, {"alert": "ü"}])
+    log.show(1, [])
     for _ in range(2):
-        log.write(2, [{"alert": "z"}])
+        log.show(2, [{"alert": "z"}])
         assert [(line["batch"], line["alert"]) for line in lines(log.path)] == [(0, "x"), (0, "ü"), (2, "z")]
     with log.path.open("ab") as file:
         file.write(b'{"alert": "y", "ba')
-    log.write(3, [{"alert": "y"}])
+    log.show(3, [{"alert": "y"}])
     assert [line["alert"] for line in lines(log.path)] == ["x", "ü", "z", "y"]
-    log.write(0, [{"alert": "all again"}])
+    log.show(0, [{"alert": "all again"}])
     assert [line["alert"] for line in lines(log.path)] == ["all again"]
 
 
 def test_a_name_cannot_end_a_line_or_disturb_a_terminal(tmp_path: Path) -> None:
     name = "a\u2028b\u0085c\u009b31m\u202e\ud800"
     log = AlertLog(tmp_path / "alerts.jsonl")
-    log.write(0, [{"broker": name}])
-    log.write(1, [{"broker": "next"}])
+    log.show(0, [{"broker": name}])
+    log.show(1, [{"broker": "next"}])
     assert log.path.read_bytes().isascii()
     assert [line["broker"] for line in lines(log.path)] == [name, "next"]
 
@@ -172,7 +175,8 @@ class Receiver(HTTPServer):
 
     def __init__(self, statuses: list[int]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.statuses, self.bodies, self.keys = statuses, [], []
+        self.statuses = statuses
+        self.bodies: list[Any] = []
         self.url = f"http://127.0.0.1:{self.server_port}/hook"
 
 
@@ -181,7 +185,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.server.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        self.server.keys.append(self.headers["Idempotency-Key"])
         self.send_response(self.server.statuses.pop(0) if self.server.statuses else 200)
         self.send_header("Location", "/elsewhere")
         self.end_headers()
@@ -203,48 +206,38 @@ def receiver(*statuses: int) -> Iterator[Receiver]:
         thread.join()
 
 
-def test_a_batch_is_tried_again_under_the_same_key_and_a_replay_skips_it(tmp_path: Path) -> None:
-    slept: list[float] = []
-    with receiver(503, 429) as server:
-        for _ in range(2):
-            assert Webhook(server.url, tmp_path / "delivered", pytest.fail, slept.append).post(0, [{"alert": "x"}])
-    assert (slept, server.keys) == (list(WAITS_S[:2]), ["rocketns-0"] * 3)
-    assert server.bodies == [{"batch": 0, "alerts": [{"alert": "x"}], "total": 1}] * 3
-
-
-def test_tries_are_bounded_and_the_failure_is_said(tmp_path: Path) -> None:
+def test_what_a_webhook_does_not_take_is_said_and_sent_with_the_next_batch() -> None:
     said: list[str] = []
-    with receiver(*[500] * 9) as server:
-        assert not Webhook(server.url, tmp_path / "delivered", said.append, lambda _: None).post(7, [{}, {}])
-    assert len(server.bodies) == len(WAITS_S) + 1
+    with receiver(503, 307) as server:
+        hook = Webhook(server.url, said.append)
+        for batch in range(4):
+            hook.show(batch, [{"alert": "x"}] if batch < 2 else [], [])
+    first, second = ({"alert": "x", "batch": batch} for batch in (0, 1))
+    # urllib would follow a redirect without the alerts, and take that answer for theirs.
+    assert server.bodies == [{"alerts": [first]}, {"alerts": [first, second]}, {"alerts": [first, second]}]
     place = server.url.removesuffix("/hook")
-    assert said == [f"webhook: 2 alerts of batch 7 were not delivered to {place}: answered 500"]
+    assert said == [f"webhook: 1 alert was not delivered to {place}: HTTP 503",
+                    f"webhook: 2 alerts were not delivered to {place}: HTTP 307"]  # fmt: skip
 
 
-def test_the_secret_of_an_address_is_not_said(tmp_path: Path) -> None:
+def test_the_last_of_many_unsent_alerts_are_sent() -> None:
+    with receiver() as server:
+        Webhook(server.url, pytest.fail).show(0, [{"alert": str(number)} for number in range(LINES_MAX + 1)], [])
+    ((first, *_),) = (body["alerts"] for body in server.bodies)
+    assert first["alert"] == "1"
+
+
+def test_the_secret_of_an_address_is_not_said() -> None:
     """An address of a chat's webhook is a secret as a whole but for its host."""
     said: list[str] = []
-    url = "http://user:pass@127.0.0.1:1/services/T00/secret?token=secret"
-    assert not Webhook(url, tmp_path / "delivered", said.append, lambda _: None).post(0, [{}])
-    assert said[0].startswith("webhook: 1 alert of batch 0 was not delivered to http://127.0.0.1:1: ")
+    Webhook("http://user:pass@127.0.0.1:1/services/T00/secret?token=secret", said.append).show(0, [{}], [])
+    assert said[0].startswith("webhook: 1 alert was not delivered to http://127.0.0.1:1: ")
     assert "pass" not in said[0]
     assert "secret" not in said[0]
     for wrong in ("ftp://host/secret", "http://host:abc/secret"):
         with pytest.raises(BadInput, match="--webhook: the address must begin with http:// or https://") as refused:
-            Webhook(wrong, tmp_path / "delivered", said.append)
+            Webhook(wrong, said.append)
         assert "secret" not in str(refused.value)
-
-
-REDIRECT = ", a redirect, which is not followed"
-
-
-@pytest.mark.parametrize(("status", "why"), [(404, ""), (301, REDIRECT), (307, REDIRECT)])
-def test_a_refusal_and_a_redirect_are_not_tried_again(tmp_path: Path, status: int, why: str) -> None:
-    """urllib would ask the other address without the alerts, and take its answer for theirs."""
-    said: list[str] = []
-    with receiver(status) as server:
-        assert not Webhook(server.url, tmp_path / "delivered", said.append, pytest.fail).post(0, [{}])
-    assert f"refused with {status}{why}" in said[0]
 
 
 def condition(key: str = "k") -> Condition:
@@ -258,22 +251,22 @@ class Shown:
         self.seconds = 0.0
         self.said: list[str] = []
         self.manager = Alertmanager(url, self.said.append, lambda: self.seconds)
-        self.open: list[Alert] = []
+        self.open: list[Line] = []
 
-    def batch(self, cut_s: int, *conditions: Condition) -> bool:
+    def batch(self, cut_s: int, *conditions: Condition) -> None:
         found = changes(self.open, conditions, {}, cut_s * S)
         self.open = found.open
-        return self.manager.show(found.lines, found.open)
+        self.manager.show(0, found.lines, found.open)
 
 
 def test_an_alert_is_sent_when_it_opens_every_minute_and_when_it_closes() -> None:
     with receiver() as server:
         shown = Shown(server.url)
-        assert shown.batch(10, condition())
-        assert shown.batch(20, condition())
+        shown.batch(10, condition())
+        shown.batch(20, condition())
         shown.seconds = REPEAT_S
-        assert shown.batch(30, condition())
-        assert shown.batch(40)
+        shown.batch(30, condition())
+        shown.batch(40)
     opened, repeated, closed = server.bodies
     assert opened == repeated
     assert opened[0]["startsAt"] == closed[0]["startsAt"] == "1970-01-01T00:00:05.000Z"
@@ -285,10 +278,10 @@ def test_an_alert_is_sent_when_it_opens_every_minute_and_when_it_closes() -> Non
 def test_unsent_alerts_are_sent_with_the_next_batch() -> None:
     with receiver(503) as server:
         shown = Shown(server.url)
-        assert not shown.batch(10, condition())
-        assert shown.batch(20, condition())
+        shown.batch(10, condition())
+        shown.batch(20, condition())
     assert server.bodies[0] == server.bodies[1]
-    assert shown.said[0].startswith("alertmanager: 1 alerts were not delivered to ")
+    assert shown.said[0].startswith("alertmanager: 1 alert was not delivered to ")
 
 
 @pytest.mark.slow
@@ -304,15 +297,21 @@ def test_the_real_alertmanager_shows_an_open_alert_and_resolves_a_closed_one(tmp
         process = subprocess.Popen(command, stdout=log, stderr=log)
     try:
         shown = Shown(url)
-        eventually(lambda: shown.batch(10, condition()))
+        eventually(lambda: _is_taken(shown))
         (alert,) = _alerts(url)
         assert (alert["labels"]["kind"], alert["annotations"]["summary"]) == ("partition", "n2 does not hear broker-b")
         assert alert["status"]["state"] == "active"
-        assert shown.batch(20)
+        shown.batch(20)
         eventually(lambda: _alerts(url) == [])
     finally:
         process.terminate()
         process.wait(60)
+
+
+def _is_taken(shown: Shown) -> bool:
+    shown.said.clear()
+    shown.batch(10, condition())
+    return not shown.said
 
 
 def _alerts(url: str) -> list[dict[str, Any]]:

@@ -113,7 +113,7 @@ def test_a_changed_line_is_named(tmp_path: Path, head: str, capsys: pytest.Captu
     assert verify(tmp_path) == 1
     said = capsys.readouterr().out
     assert "n1: BROKEN at 1 places" in said
-    assert re.search(rf"{re.escape(str(path))}:\d+: the bytes from line 1 to this seal", said)
+    assert re.search(rf"{re.escape(str(path))}:\d+: the bytes from line 1, or from a file before, to this seal", said)
 
 
 def forge(folder: Path, name: str = "") -> Path:

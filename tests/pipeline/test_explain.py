@@ -62,7 +62,7 @@ def test_it_says_since_when_each_name_server_had_which_route(spark: SparkSession
         "the clock of down counts as +0 s off (known not at all)",
         "times are those of the clock of n1",
         "the clock of n2 counts as +0 s off (known not at all)",
-        "down: not known: it was down, or its journal has nothing of that time",
+        "down: not known: it was down or not watched, or its journal has nothing of that time",
         "n1:",
         "  broker-a: 4 read queues, 4 write queues, perm 6; 0 10.0.0.1:10911",
         "    since 2026-01-01T00:00:01.000Z (register)",

@@ -22,7 +22,6 @@ from rocketns.pipeline.storage.results import materialized_if_small
 from rocketns.pipeline.stream.follow import Following, follow
 from rocketns.pipeline.stream.memory import (
     MEMBERS,
-    as_boot,
     boots_in,
     members_at,
     partitions,
@@ -127,7 +126,7 @@ def test_a_broker_that_one_name_server_does_not_hear_and_another_does_is_a_parti
     for journal in journals.values():
         journal.lookup(UNTIL * SECOND, "t", 1)
     events = events_frame(spark, {ns: journal.records for ns, journal in journals.items()})
-    now = servers_at_watermark([], [as_boot(row.asDict()) for row in boots_in(events).collect()], None, 60 * SECOND)
+    now = servers_at_watermark([], boots_in(events), None, 60 * SECOND)
     assert now.watermark == UNTIL * SECOND
     members = members_at(frame_of(spark, [], MEMBERS), events.where(F.col("ts") < now.watermark), now)
     told = partitions(members, now, GRACE).collect()
@@ -166,7 +165,7 @@ class Follower:
             return after[name]
 
         new = New(events_frame(self.spark, part))
-        told, memory = step(self.memory, new, self.limits, store, materialized_if_small)
+        told, memory = step(self.memory, new, self.limits, store)
         assert set(after) == set(SCHEMAS)
         self.memory = Memory.of(after, json.loads(json.dumps(memory.plain())))
         self.lines += told

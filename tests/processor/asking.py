@@ -9,7 +9,7 @@ from typing import Any
 
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from rocketns.config import Configuration
-from rocketns.filewriter import Done, FileWriter, WrittenFile
+from rocketns.files import Done, FileWriter, WrittenFile
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext, Now, UnregisterQueue
@@ -26,10 +26,7 @@ class Connection:
     is_announced: bool = False
     host: str = "10.9.9.9"
     peer_names: tuple[str, ...] = ()
-    evidence: object | None = None
-
-    def note_evidence(self, evidence: object) -> None:
-        self.evidence = evidence
+    evidence: Any = None
 
 
 class InlineWriter(FileWriter):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from interop.harness.payloads import data_version, dumps, register_body, register_ext, topic_config
 from rocketns import files
 from rocketns.access.classes import Access
-from rocketns.filewriter import FileWriter
+from rocketns.files import FileWriter
 from rocketns.processor import broker
 from rocketns.processor.context import Now
 from rocketns.processor.requests import REQUESTS, check_rows, request_of

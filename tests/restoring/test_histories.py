@@ -12,7 +12,6 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.payloads import data_version, register_body, topic_config
-from rocketns.journal import encoding
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.tables import BrokerAddrInfo
@@ -91,13 +90,6 @@ def go_on_with_snapshot(simulation: WildSimulation) -> None:
     simulation.process.loop.call_soon(simulation.journal._step)
 
 
-def write_groups_without_a_broker(simulation: WildSimulation) -> None:
-    """As older versions did."""
-    group = {"broker": "b", "gcluster": "C", "acting": False}
-    for kind, columns in {"group": group, "list": {"cluster": "D", "broker": "b", "listed": True}}.items():
-        simulation.journal.buffer.put(encoding.columns(kind, columns))
-
-
 PIECES_MS = 2  # one piece
 HEARTBEATS = tuple(Ask(0, codes.BROKER_HEARTBEAT, who(addr)) for addr in ("a:1", "a:2"))
 HISTORIES_OF: dict[str, tuple[Step | Act, ...]] = {
@@ -120,10 +112,6 @@ HISTORIES_OF: dict[str, tuple[Step | Act, ...]] = {
     "an address that was leaving several groups": (
         register("a:1", "T", "U"), register("a:1", "T", "U", name="c"), leave_one_group, hold_snapshot, KILL,
         shows({"a:1"}, live_addresses), Pass(121_000), shows(NOTHING, groups_and_names)),
-    "groups without a broker in older journals": (
-        write_groups_without_a_broker, KILL, shows(NOTHING, groups_and_names), write_groups_without_a_broker,
-        Pass(400 * DAY_MS), KILL, shows(NOTHING, groups_and_names),
-        shows(True, lambda it: it.restored is None or it.restored.routes.is_empty)),
 }  # fmt: skip
 
 

@@ -72,7 +72,7 @@ def known() -> PriorRoutes:
     routes = PriorRoutes(topics={"T": {"b": QUEUES}}, mappings={"T": {"b": TopicQueueMappingInfo("T", "b")}})
     routes.put_group("empty", "C")
     for broker_id, addr in enumerate(("a:1", "a:2")):
-        routes.put_broker("b", broker_id, "C", addr, "C").note_filter_servers(["f"])
+        routes.put_broker("b", broker_id, "C", addr, "C").filter_servers = ["f"]
     return routes
 
 
@@ -111,7 +111,7 @@ def test_a_group_with_a_long_name(change: dict[str, str]) -> None:
 
 def test_a_long_filter_server_topic_and_mapping() -> None:
     routes = known()
-    routes.lives["C", "a:1"].note_filter_servers([LONG, "f", None, LONG])
+    routes.lives["C", "a:1"].filter_servers = [LONG, "f", None, LONG]
     routes.topics[LONG] = {"b": QUEUES}
     routes.mappings |= {LONG: {"b": TopicQueueMappingInfo()}, "U": {"b": TopicQueueMappingInfo(scope=LONG)}}
     routes.mappings["T"][LONG] = TopicQueueMappingInfo()

@@ -209,7 +209,9 @@ def _check_indexes(tables: RouteTables) -> None:
     doubted = {key: entry for key, entry in tables.broker_live_table.items() if entry.doubt is not None}
     assert tables.unconfirmed == doubted
     assert tables.unheard.keys() <= tables.broker_addr_table.keys()
-    assert tables.former.names() <= tables.broker_addr_table.keys(), "a group is gone, and its former members are not"
+    assert tables.former._of.keys() <= tables.broker_addr_table.keys(), (
+        "a group is gone, and its former members are not"
+    )
     _check_counts(tables)
 
 

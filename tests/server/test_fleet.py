@@ -14,6 +14,7 @@ import pytest
 from interop.harness import codes
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.config import Configuration
+from rocketns.fleet import state as fleet_state
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.state import OWN, Disagreement, FleetState, Part
@@ -24,10 +25,9 @@ from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.events import Event, FleetDiffers
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.view import RouteDigests
+from rocketns.server import fleet
 from rocketns.server.clock import Clock
-from rocketns.server.fleet import watching
-from rocketns.server.fleet.peer import OwnTables
-from rocketns.server.fleet.watching import FleetWatch
+from rocketns.server.fleet import FleetWatch, OwnTables
 from tests.client.peers import answer, peer, serving
 from tests.tools.scripted import QUEUES, Scripted
 
@@ -97,8 +97,8 @@ def watched(*scripts: Scripted, test: Callable[[World, list[str]], Awaitable[Non
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "ROUND_S", 0.05)
-    monkeypatch.setattr(watching, "AGAIN_S", 0.02)
+    monkeypatch.setattr(fleet, "ROUND_S", 0.05)
+    monkeypatch.setattr(fleet, "AGAIN_S", 0.02)
 
 
 def test_peers_with_the_same_routes_agree() -> None:
@@ -160,10 +160,10 @@ def test_a_side_shows_a_part_of_a_large_group() -> None:
     """What a stranger registers must not fill the state, which has 200 disagreements."""
     many = GroupView("c" * 100, tuple((number, f"10.0.0.1:{number}") for number in range(100_000)), None, False)
     long = GroupView("c" * 1_000_000, ((0, "10.0.0.1:1"),), None, False)
-    assert watching._group_side(many, ()).value.endswith(
-        f"15=10.0.0.1:15 and {100_000 - watching.ADDRESSES_SHOWN_MAX} more"
+    assert fleet_state._group_side(many, ()).value.endswith(
+        f"15=10.0.0.1:15 and {100_000 - fleet_state.ADDRESSES_SHOWN_MAX} more"
     )
-    assert len(watching._group_side(long, ()).value) == watching.SIDE_CHARACTERS_MAX + 1
+    assert len(fleet_state._group_side(long, ()).value) == fleet_state.SIDE_CHARACTERS_MAX + 1
 
 
 MANY = 250

@@ -228,3 +228,11 @@ def test_the_next_job_is_known() -> None:
     assert jobs.next_due_ms() == 70
     jobs.run_due(80)
     assert jobs.next_due_ms() == 110
+
+
+def test_a_port_in_use_is_refused_with_the_process_that_uses_it_and_the_way_to_another_one() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as used:
+        port = used.getsockname()[1]
+        says = rf"It is used by process {os.getpid()} \(.+\)\. Stop that process, or choose another port by listenPort"
+        with pytest.raises(StartupError, match=says):
+            listening.bind("127.0.0.1", port)

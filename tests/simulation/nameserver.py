@@ -17,7 +17,7 @@ from unittest.mock import patch
 from rocketns import namesrv_controller
 from rocketns.client import resolving
 from rocketns.config import Configuration
-from rocketns.filewriter import Done, FileWriter, WrittenFile
+from rocketns.files import Done, FileWriter, WrittenFile
 from rocketns.journal import journal
 from rocketns.journal.segments import Store
 from rocketns.journal.writer import Chunk, OpenFile, Retention, Syncable, Syncer, Writer

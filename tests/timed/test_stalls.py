@@ -183,12 +183,15 @@ class Watched:
         self.jobs = Jobs()
         self.stalls: list[Stall] = []
         self.watch = StallWatch(self.clock, self.jobs, RouteTables(), cast(EventDelivery, None))
-        self.watch.begin([self])
+        self.watch.begin(self)
         self.jobs.add("job", lambda: None, first_ms=self.clock.now().ms + SECOND, every_ms=SECOND)
 
     def forgive(self, stall: Stall) -> int:
         self.stalls.append(stall)
         return 0
+
+    def has_read_all(self) -> bool:
+        return True
 
     def after(self, ms: int, suspended_ms: int = 0) -> list[Stall]:
         """The stalls that the watch finds after this time."""

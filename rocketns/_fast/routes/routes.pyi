@@ -17,7 +17,7 @@ class RouteSlots:
     def __init__(self, queue_element: Callable[[str, Queues], bytes]) -> None: ...
     @property
     def memory_bytes(self) -> int:
-        """Memory of slots, entries, brokers, fragments and their elements. Any thread."""
+        """Memory of slots, brokers, fragments and their elements. Any thread."""
 
     def put_broker(
         self,

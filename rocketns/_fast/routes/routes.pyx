@@ -18,8 +18,8 @@ from rocketns._fast.codec.compact_json cimport same_text
 from rocketns._fast.codec.registration cimport CHANGED, NEW, REPEATED, UNCHANGED, KnownTopics, Standing, Topic
 from rocketns._fast.routes.slots cimport (
     DEFAULT, DIALECTS, LISTENERS_MAX, STANDARD, VIEWS_MAX, BrokerEntry, Bytes, Change, Fragment, bucket_of,
-    change_digest, clear_bytes, double_table, find_entry, find_next_slot, free_slot, grown, insert_slot, key_of,
-    link_slot, make_slot, name_hash, remove_entry, remove_slot, set_bytes, set_entry, slot_bytes, unlink_slot
+    change_digest, clear_bytes, double_table, find_next_slot, find_place, free_slot, grown, insert_slot, key_of,
+    link_slot, make_slot, name_hash, remove_fragment, remove_slot, set_bytes, set_fragment, slot_bytes, unlink_slot
 )
 from rocketns._fast.system.stable_abi cimport ascii_of
 from rocketns._fast.system.threads cimport assert_owner, pthread_mutex_lock, pthread_mutex_unlock
@@ -28,7 +28,7 @@ cdef enum:
     TABLE_MIN = 1024
     BROKERS_MIN = 16
     FRAGMENTS_MIN = 64
-    CHANGES_AT_ONCE = 64  # entries set under one lock
+    CHANGES_AT_ONCE = 64  # fragments set under one lock
 
 
 cdef class RouteSlots:
@@ -170,7 +170,7 @@ cdef class RouteSlots:
             done = 0
             with nogil:
                 lock(self)
-                while done < count and set_entry(&pending[done]):
+                while done < count and set_fragment(&self.routes, &pending[done]):
                     done += 1
                 unlock(self)
             for place in range(done):
@@ -308,7 +308,7 @@ cdef int grow_brokers(RouteSlots slots) except -1:
 
 
 cdef int rank_brokers(RouteSlots slots, Py_ssize_t start) except -1:
-    """Renumber the brokers from a place in the order of their names. Entries stay sorted: no two change order."""
+    """Renumber the brokers from a place in the order of their names. Fragments stay sorted: no two change order."""
     cdef Py_ssize_t place
     cdef uint32_t broker
     lock(slots)
@@ -376,7 +376,7 @@ cdef int grow_fragments(RouteSlots slots) except -1:
 
 
 cdef int release(RouteSlots slots, uint32_t fragment) except -1:
-    """Drop one reference. With the last one the fragment is freed, so no entry in the table may name it."""
+    """Drop one reference. With the last one the fragment is freed, so no slot may name it."""
     cdef Fragment *gone = &slots.routes.fragments[fragment]
     gone.references -= 1
     if gone.references == 0:
@@ -413,7 +413,7 @@ cdef int prepare(RouteSlots slots, str broker_name, uint32_t broker, changes, Ch
         make_slots(slots, changes, pending)
     for place, change in enumerate(changes):
         pending[place].place = guess
-        find_entry(&slots.routes, pending[place].slot, broker, &pending[place].place)
+        find_place(&slots.routes, pending[place].slot, broker, &pending[place].place)
         guess = pending[place].place
     for place, change in enumerate(changes):
         queues = <object>PyTuple_GetItem(change, 2)
@@ -421,7 +421,7 @@ cdef int prepare(RouteSlots slots, str broker_name, uint32_t broker, changes, Ch
             slots.routes.fragments[fragment].references += 1
         else:
             fragment, last = fragment_of(slots, broker, broker_name, queues), queues
-        pending[place].broker, pending[place].fragment = broker, fragment
+        pending[place].fragment = fragment
         pending[place].digest = slots.routes.fragments[fragment].digest
     return 0
 
@@ -437,7 +437,7 @@ cdef int delete_some(RouteSlots slots, uint32_t broker, topics) except -1:
     with nogil:
         lock(slots)
         for place in range(count):
-            pending[place].fragment = remove_entry(&slots.routes, pending[place].slot, broker, &pending[place].place)
+            pending[place].fragment = remove_fragment(&slots.routes, pending[place].slot, broker, &pending[place].place)
             pending[place].emptied = pending[place].fragment != 0 and pending[place].slot.count == 0
             if pending[place].emptied:
                 remove_slot(&slots.routes, pending[place].slot)
@@ -526,7 +526,7 @@ def topic_count(RouteSlots slots not None):
 
 
 cdef class PublishedTopics(KnownTopics):
-    """``place`` is where the broker's entry was in the last slot; the next slot mostly has it there too."""
+    """``place`` is where the broker's fragment was in the last slot; the next slot mostly has it there too."""
 
     cdef RouteSlots slots
     cdef uint32_t broker
@@ -553,7 +553,7 @@ cdef class PublishedTopics(KnownTopics):
         cdef uint32_t fragment
         if self.broker == 0 or not same_text(&topic.key, &topic.name):
             return False
-        if not find_entry(routes, slot, self.broker, &self.place):
+        if not find_place(routes, slot, self.broker, &self.place):
             return False
-        fragment = slot.entries[self.place].fragment
+        fragment = slot.fragments[self.place]
         return memcmp(routes.fragments[fragment].numbers, topic.numbers, 4 * sizeof(int32_t)) == 0

@@ -46,16 +46,11 @@ cdef struct BrokerEntry:
 cdef struct Fragment:
     # Reactors read.
     Bytes element
+    uint32_t broker
     # Control only.
     uint32_t references
-    uint32_t broker
     int32_t numbers[4]
     uint64_t digest  # of the element, the same in every process
-
-# A broker of a topic, and its queues there: indexes in `Routes.brokers` and `Routes.fragments`.
-cdef struct RouteEntry:
-    uint32_t broker
-    uint32_t fragment
 
 cdef enum:
     FEW = 4
@@ -64,11 +59,13 @@ cdef enum:
 cdef struct Slot:
     # Reactors read.
     uint64_t hash
-    RouteEntry *entries  # in the order of the brokers' ranks; at `few` while they fit: memory is waited for once
+    # Indexes in `Routes.fragments`, one of each broker, in the order of ranks; at `few` while they fit: memory is waited
+    # for once.
+    uint32_t *fragments
     uint32_t count
     uint32_t key_length
     bint handed_over  # control answers for this topic
-    RouteEntry few[FEW]
+    uint32_t few[FEW]
     # Control only.
     Slot *next  # all slots are a ring, in the order in which they came
     Slot *previous
@@ -95,10 +92,9 @@ cdef struct Routes:
     uint8_t view_of_listener[LISTENERS_MAX]
     Bytes *mapped  # replaces `datas` for a broker, view and dialect; start is NULL where the announced address is used
 
-# A topic's entry that is to be set or removed. `place` is where `find_entry` found it or where it belongs.
+# A topic's fragment that is to be set or removed. `place` is where `find_place` found it or where it belongs.
 cdef struct Change:
     Slot *slot
-    uint32_t broker
     uint32_t fragment
     uint32_t place
     uint64_t digest  # of the fragment to set
@@ -110,7 +106,7 @@ cdef int set_bytes(Bytes *text, bytes data) except -1
 cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) noexcept nogil
 cdef Slot *find_hashed_slot(const Routes *routes, const uint8_t *key, size_t length, uint64_t hash) noexcept nogil
 cdef Slot *find_next_slot(const Routes *routes, Slot **last_hit, const uint8_t *key, size_t length) noexcept nogil
-cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil
+cdef bint find_place(const Routes *routes, const Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil
 cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect, int view) noexcept nogil
 cdef int64_t write_body(
     const Routes *routes, const Slot *slot, int dialect, int view, uint8_t *out, const uint8_t *end
@@ -123,8 +119,8 @@ cdef void link_slot(Slot *slot, Slot *previous) noexcept nogil
 cdef Slot *unlink_slot(Slot *slot) noexcept nogil
 cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil
 cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil
-cdef bint set_entry(Change *change) noexcept nogil
-cdef uint32_t remove_entry(const Routes *routes, Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil
+cdef bint set_fragment(const Routes *routes, Change *change) noexcept nogil
+cdef uint32_t remove_fragment(const Routes *routes, Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil
 cdef int double_table(Routes *routes) except -1
 cdef void *grown(const void *old, size_t count, size_t capacity, size_t item_bytes) except NULL
 

@@ -27,11 +27,10 @@ cdef extern from *:
     """
     void prefetch "rocketns_prefetch"(const void *address) nogil
 
-# What many topics take; docs/design/reactors.md has the first. Behind a slot's 112 bytes lies its key.
-assert_equal(sizeof(RouteEntry), 8)
+# What many topics take. Behind a slot's 96 bytes lies its key.
 assert_equal(sizeof(BrokerEntry), 48)
 assert_equal(sizeof(Fragment), 48)
-assert_equal(sizeof(Slot), 120)
+assert_equal(sizeof(Slot), 104)
 
 cdef bytes BROKERS = b'{"brokerDatas":['
 cdef bytes QUEUES = b'],"filterServerTable":{},"queueDatas":['
@@ -95,20 +94,25 @@ cdef Slot *find_next_slot(const Routes *routes, Slot **last_hit, const uint8_t *
     return slot
 
 
+cdef inline uint32_t broker_at(const Routes *routes, const Slot *slot, uint32_t place) noexcept nogil:
+    """Any reader."""
+    return routes.fragments[slot.fragments[place]].broker
+
+
 cdef inline uint32_t rank_at(const Routes *routes, const Slot *slot, uint32_t place) noexcept nogil:
     """Control only."""
-    return routes.brokers[slot.entries[place].broker].rank
+    return routes.brokers[broker_at(routes, slot, place)].rank
 
 
 cdef inline bint belongs(const Routes *routes, const Slot *slot, uint32_t rank, uint32_t place) noexcept nogil:
-    """Control only. Whether the entry of a broker with this rank is at a place, or belongs there."""
+    """Control only. Whether the fragment of a broker with this rank is at a place, or belongs there."""
     if place > slot.count or (place and rank_at(routes, slot, place - 1) >= rank):
         return False
     return place == slot.count or rank_at(routes, slot, place) >= rank
 
 
-cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil:
-    """Control only. Whether the topic has the broker. ``place`` becomes the place where its entry is or belongs.
+cdef bint find_place(const Routes *routes, const Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil:
+    """Control only. Whether the topic has the broker. ``place`` becomes the place where its fragment is or belongs.
 
     ``place`` is tried first. A broker's topics are mostly on the same brokers, so the place in the last topic is a good
     guess.
@@ -124,7 +128,7 @@ cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t broker, ui
         else:
             high = middle
     place[0] = low
-    return low < slot.count and slot.entries[low].broker == broker
+    return low < slot.count and broker_at(routes, slot, low) == broker
 
 
 cdef inline const Bytes *data_of(const Routes *routes, uint32_t broker, int dialect, int view) noexcept nogil:
@@ -140,18 +144,17 @@ cdef inline const Bytes *data_of(const Routes *routes, uint32_t broker, int dial
 cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect, int view) noexcept nogil:
     """Any reader. Bytes of the topic's body; ABSENT where it has no route, HANDED_OVER where control composes it."""
     cdef int64_t size = <int64_t>(brokers_length + queues_length + end_length)
-    cdef uint32_t place, brokers = 0
-    cdef const BrokerEntry *broker
+    cdef uint32_t place, broker, brokers = 0
     if slot.count and slot.handed_over:
         return HANDED_OVER
     for place in range(slot.count):
-        broker = &routes.brokers[slot.entries[place].broker]
-        if broker.handed_over:
+        broker = broker_at(routes, slot, place)
+        if routes.brokers[broker].handed_over:
             return HANDED_OVER
-        if broker.present:
+        if routes.brokers[broker].present:
             brokers += 1
-            size += data_of(routes, slot.entries[place].broker, dialect, view).length
-        size += routes.fragments[slot.entries[place].fragment].element.length
+            size += data_of(routes, broker, dialect, view).length
+        size += routes.fragments[slot.fragments[place]].element.length
     return ABSENT if brokers == 0 else size + (brokers - 1) + (slot.count - 1)
 
 
@@ -173,8 +176,7 @@ cdef int64_t write_body(
     """
     cdef uint8_t *at = out
     cdef uint8_t *brokers
-    cdef uint32_t place
-    cdef const BrokerEntry *broker
+    cdef uint32_t place, broker
     if slot.count == 0:
         return ABSENT
     if slot.handed_over:
@@ -185,11 +187,11 @@ cdef int64_t write_body(
     at += brokers_length
     brokers = at
     for place in range(slot.count):
-        broker = &routes.brokers[slot.entries[place].broker]
-        if broker.handed_over:
+        broker = broker_at(routes, slot, place)
+        if routes.brokers[broker].handed_over:
             return HANDED_OVER
-        if broker.present:
-            at = write_element(at, end, data_of(routes, slot.entries[place].broker, dialect, view))
+        if routes.brokers[broker].present:
+            at = write_element(at, end, data_of(routes, broker, dialect, view))
     if at == brokers:
         return ABSENT
     if at == NULL or <size_t>(end - at) < queues_length:
@@ -197,7 +199,7 @@ cdef int64_t write_body(
     memcpy(at - 1, queues_start, queues_length)
     at += queues_length - 1
     for place in range(slot.count):
-        at = write_element(at, end, &routes.fragments[slot.entries[place].fragment].element)
+        at = write_element(at, end, &routes.fragments[slot.fragments[place]].element)
     if at == NULL or <size_t>(end - at) < end_length - 1:
         return NO_ROOM
     memcpy(at - 1, end_start, end_length)
@@ -218,7 +220,7 @@ cdef bint is_text(bytes key) except -1:
 
 
 cdef Slot *make_slot(str topic, const HashKey *hash_key) except NULL:
-    """Control only. A slot without entries, not yet in the ring and the table."""
+    """Control only. A slot without fragments, not yet in the ring and the table."""
     cdef bytes key = key_of(topic)
     cdef size_t length = len(key)
     cdef Slot *slot = <Slot *>calloc(1, sizeof(Slot) + length)
@@ -228,7 +230,7 @@ cdef Slot *make_slot(str topic, const HashKey *hash_key) except NULL:
     slot.key_length = <uint32_t>length
     memcpy(slot.key, <const uint8_t *>key, length)
     slot.is_text = is_text(key)
-    slot.entries, slot.capacity = slot.few, FEW
+    slot.fragments, slot.capacity = slot.few, FEW
     slot.topic = <void *>topic
     Py_INCREF(topic)
     return slot
@@ -236,14 +238,14 @@ cdef Slot *make_slot(str topic, const HashKey *hash_key) except NULL:
 
 cdef size_t slot_bytes(const Slot *slot) noexcept nogil:
     """Control only. What was allocated for it."""
-    return sizeof(Slot) + slot.key_length + (0 if slot.entries == slot.few else slot.capacity * sizeof(RouteEntry))
+    return sizeof(Slot) + slot.key_length + (0 if slot.fragments == slot.few else slot.capacity * sizeof(uint32_t))
 
 
 cdef void free_slot(Slot *slot) noexcept:
     """Control only, on a slot that is in no table."""
     Py_DECREF(<object>slot.topic)
-    if slot.entries != slot.few:
-        free(slot.entries)
+    if slot.fragments != slot.few:
+        free(slot.fragments)
     free(slot)
 
 
@@ -315,24 +317,24 @@ cdef void *grown(const void *old, size_t count, size_t capacity, size_t item_byt
 
 
 cdef bint make_room(Slot *slot) noexcept nogil:
-    """Control, locked. Room for one more entry; False where there is no memory."""
+    """Control, locked. Room for one more fragment; False where there is no memory."""
     cdef uint32_t capacity
-    cdef RouteEntry *entries
+    cdef uint32_t *fragments
     if slot.count < slot.capacity:
         return True
     capacity = slot.capacity + slot.capacity // 4 + FEW
-    entries = <RouteEntry *>realloc(NULL if slot.entries == slot.few else slot.entries, capacity * sizeof(RouteEntry))
-    if entries == NULL:
+    fragments = <uint32_t *>realloc(NULL if slot.fragments == slot.few else slot.fragments, capacity * sizeof(uint32_t))
+    if fragments == NULL:
         return False
-    if slot.entries == slot.few:
-        memcpy(entries, slot.few, sizeof(slot.few))
-    slot.entries = entries
+    if slot.fragments == slot.few:
+        memcpy(fragments, slot.few, sizeof(slot.few))
+    slot.fragments = fragments
     slot.capacity = capacity
     return True
 
 
-cdef bint set_entry(Change *change) noexcept nogil:
-    """Control, locked. Set the topic's entry for the broker; ``change.fragment`` becomes the former one, or 0.
+cdef bint set_fragment(const Routes *routes, Change *change) noexcept nogil:
+    """Control, locked. Set the topic's fragment of a broker; ``change.fragment`` becomes the former one, or 0.
 
     False where there is no memory. ``place`` stays right for another change of the same topic and broker.
     """
@@ -340,28 +342,27 @@ cdef bint set_entry(Change *change) noexcept nogil:
     cdef uint32_t place = change.place, previous = 0
     cdef size_t bytes_before
     change.grown = 0
-    if place < slot.count and slot.entries[place].broker == change.broker:
-        previous = slot.entries[place].fragment
+    if place < slot.count and broker_at(routes, slot, place) == routes.fragments[change.fragment].broker:
+        previous = slot.fragments[place]
     else:
         bytes_before = slot_bytes(slot)
         if not make_room(slot):
             return False
         change.grown = slot_bytes(slot) - bytes_before
-        memmove(&slot.entries[place + 1], &slot.entries[place], (slot.count - place) * sizeof(RouteEntry))
+        memmove(&slot.fragments[place + 1], &slot.fragments[place], (slot.count - place) * sizeof(uint32_t))
         slot.count += 1
-        slot.entries[place].broker = change.broker
-    slot.entries[place].fragment = change.fragment
+    slot.fragments[place] = change.fragment
     change.fragment = previous
     return True
 
 
-cdef uint32_t remove_entry(const Routes *routes, Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil:
-    """Returns its fragment, which still has the entry's reference; 0 if the slot has no entry of the broker."""
+cdef uint32_t remove_fragment(const Routes *routes, Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil:
+    """Returns the fragment, which still has the slot's reference; 0 if the slot has none of the broker."""
     cdef uint32_t fragment
-    if not find_entry(routes, slot, broker, place):
+    if not find_place(routes, slot, broker, place):
         return 0
-    fragment = slot.entries[place[0]].fragment
-    memmove(&slot.entries[place[0]], &slot.entries[place[0] + 1], (slot.count - place[0] - 1) * sizeof(RouteEntry))
+    fragment = slot.fragments[place[0]]
+    memmove(&slot.fragments[place[0]], &slot.fragments[place[0] + 1], (slot.count - place[0] - 1) * sizeof(uint32_t))
     slot.count -= 1
     return fragment
 

@@ -267,7 +267,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
         counter("rocketns_admin_tokens_reload_failures_total", "Failed reads of `rocketns.adminTokensFile`.",
                 lambda s: 0 if s.gate.access is None else s.gate.access.file.failures),
         counter("rocketns_admin_tls_handshakes_total", "TLS handshakes of the management port that ended.",
-                lambda s: {one: 0 if s.gate.tls is None else getattr(s.gate.tls.handshakes, one)
+                lambda s: {one: 0 if s.gate.tls is None else getattr(s.gate.tls, one)
                            for one in ("succeeded", "failed")}, SHAKEN),
     ),
     "The control thread": (

@@ -17,7 +17,6 @@ from rocketns.protocol.bounds import Allowance
 from rocketns.protocol.json import fastjson
 
 VALUES_MAX = 200_000  # JSON values of one answer
-PEERS_MAX = 8  # of a group that are kept
 TOPICS_MAX = 64  # of a group's subscription that are kept
 QUEUES_MAX = 10_000  # of a group at a broker
 NAMES_MAX = 20_000  # that are compared with a group's name
@@ -34,7 +33,6 @@ KEPT = frozenset({
 
 # Keys that are objects are no JSON: {"offsetTable":{{"queueId":0, …}:{"brokerOffset":1, …}, …}}
 _OFFSETS = re.compile(rb"(\{[^{}]{1,4096}\}):(\{[^{}]{1,4096}\})")
-_PER_SECOND = re.compile(rb'"consumeTps":([0-9]{1,12}(?:\.[0-9]{1,12})?)')
 _GROUP_NAMES = re.compile(rb'"groupName":"([^"\\]{1,255})"')
 # A locale may group digits: 1,024 days.
 _RUNTIME = re.compile(r"\[ (\d[\d.,'\s]{0,15}) days, (\d{1,4}) hours, (\d{1,4}) minutes, (\d{1,4}) seconds \]")
@@ -91,27 +89,21 @@ def consumers(body: bytes) -> Consumers:
     """Of an answer to 203."""
     fields = _object(_loads(body))
     connections = fields.get("connectionSet")
-    listed = [one for one in connections if isinstance(one, dict)] if isinstance(connections, list) else []
-    peers = tuple(f"{_text(one.get('clientAddr'))} {_text(one.get('clientId'))}" for one in listed[:PEERS_MAX])
+    count = len(connections) if isinstance(connections, list) else 0
     table = fields.get("subscriptionTable")
-    subscribed = islice(table.items(), TOPICS_MAX) if isinstance(table, dict) else ()
-    expressions = {_text(name): _text(one.get("subString")) for name, one in subscribed if isinstance(one, dict)}
-    return Consumers(len(listed), peers, _text(fields.get("messageModel")), expressions)
+    subscribed = islice(table, TOPICS_MAX) if isinstance(table, dict) else ()
+    return Consumers(count, _text(fields.get("messageModel")), frozenset(map(_text, subscribed)))
 
 
-def offsets(body: bytes) -> tuple[tuple[Offsets, ...], float]:
-    """Of an answer to 208: the queues, and how many messages a second were fetched within the last minute."""
-    pairs = (match.groups() for match in islice(_OFFSETS.finditer(body), QUEUES_MAX))
-    found = tuple(_offsets(_object(_loads(queue)), _object(_loads(numbers))) for queue, numbers in pairs)
-    per_second = _PER_SECOND.search(body)
-    return found, float(per_second[1]) if per_second else 0.0
-
-
-def _offsets(queue: dict[str, Any], numbers: dict[str, Any]) -> Offsets:
-    return Offsets(
-        _text(queue.get("topic")), fastjson.as_int(queue.get("queueId")), fastjson.as_long(numbers.get("brokerOffset")),
-        fastjson.as_long(numbers.get("consumerOffset")), fastjson.as_long(numbers.get("lastTimestamp")),
-    )  # fmt: skip
+def offsets(body: bytes) -> Offsets:
+    """Of an answer to 208."""
+    found = {}
+    for pair in islice(_OFFSETS.finditer(body), QUEUES_MAX):
+        queue, numbers = (_object(_loads(part)) for part in pair.groups())
+        found[_text(queue.get("topic")), fastjson.as_int(queue.get("queueId"))] = (
+            fastjson.as_long(numbers.get("brokerOffset")), fastjson.as_long(numbers.get("consumerOffset")),
+        )  # fmt: skip
+    return found
 
 
 def _loads(body: bytes) -> Any:

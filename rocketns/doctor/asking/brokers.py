@@ -14,7 +14,7 @@ from rocketns.client.name_server import Fields
 from rocketns.client.resolving import RESOLVE_WITHIN_S
 from rocketns.doctor.asking import bodies
 from rocketns.doctor.asking.connecting import Call, Line, Timed, TooLargeError, UnreachedError, reach, resolve
-from rocketns.doctor.asking.requests import LOOK_AGAIN_AFTER_S, RETRY_PREFIX, BrokerRequest, broker_budget
+from rocketns.doctor.asking.requests import LOOK_AGAIN_AFTER_S, BrokerRequest, broker_budget
 from rocketns.doctor.facts import (
     AddressFacts,
     BrokerFacts,
@@ -27,7 +27,6 @@ from rocketns.doctor.facts import (
     own_list,
     sends_less,
 )
-from rocketns.doctor.progress import ProgressLine
 from rocketns.doctor.words import _
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
@@ -144,13 +143,13 @@ class Interview:
         self.found["configuration"] = settings = _decoded(answer, bodies.configuration)
         own = own_list(settings or {})[:NAME_SERVERS_MAX]
         self.found["name_servers"] = dict(zip(own, await asyncio.gather(*map(_ips, own)), strict=True))
-        for topic in (*self._options.topics, *(RETRY_PREFIX + group for group in self._options.groups)):
+        for topic in self._options.topics:
             await self._topic(topic, topic in lacking)
         for group in self._options.groups:
             await self._entry("consumers", group, BrokerRequest.GET_CONSUMER_CONNECTION_LIST, "consumerGroup",
                               bodies.consumers, CONSUMER_NOT_ONLINE)  # fmt: skip
             if (looked := await self._offsets(group)) is not None:
-                self.found["consumption"][group] = Consumption(*looked)
+                self.found["consumption"][group] = Consumption(looked)
             await self._group(group)
         await self._look_again_at_offsets()
 
@@ -178,17 +177,15 @@ class Interview:
                 if found is None:
                     self.found["similar"][group] = bodies.similar_groups(answer, group)
 
-    async def _offsets(self, group: str) -> tuple[tuple[Offsets, ...], float] | None:
+    async def _offsets(self, group: str) -> Offsets | None:
         """The offsets of the group: of the topics that were asked for, or of all that it has offsets of."""
-        queues: tuple[Offsets, ...] = ()
-        per_second = 0.0
+        queues: dict[tuple[str, int], tuple[int, int]] = {}
         for topic in self._options.topics or (None,):
             answer = await self._ask(BrokerRequest.GET_CONSUME_STATS, {"consumerGroup": group, "topic": topic})
             if (of_topic := _decoded(answer, bodies.offsets)) is None:
                 return None
-            queues += of_topic[0]
-            per_second += of_topic[1]
-        return queues, per_second
+            queues |= of_topic
+        return queues
 
     async def _look_again_at_offsets(self) -> None:
         """A second look at the offsets of those groups that could have consumed something since the first one."""
@@ -199,7 +196,7 @@ class Interview:
             await sleep(LOOK_AGAIN_AFTER_S)
         for group in waiting:
             if (looked := await self._offsets(group)) is not None:
-                self.found["consumption"][group] = replace(self.found["consumption"][group], later=looked[0])
+                self.found["consumption"][group] = replace(self.found["consumption"][group], later=looked)
 
     async def topics(self) -> bytes | None:
         """All topics of a broker before 5.0, and some of a newer one, whose size is measured. None: it does not say."""
@@ -285,7 +282,7 @@ LARGE_BYTES = FRAME_SIZE_MAX_BYTES // 2
 
 
 async def ask_brokers(
-    options: DoctorOptions, name_servers: Sequence[NameServerFacts], line: Line, progress: ProgressLine
+    options: DoctorOptions, name_servers: Sequence[NameServerFacts], line: Line, say: Callable[[str], None]
 ) -> FleetFacts:  # fmt: skip
     """The facts, with what brokers say; AT_ONCE are asked at a time. Never raises for what they do."""
     (chosen, left_out), budget = choose(options, name_servers), broker_budget(options)
@@ -312,11 +309,11 @@ async def ask_brokers(
                 reached.call.close()
             return reached.facts, _facts(candidate, asked.found)
 
-    progress.stage(_("asking brokers"), len(chosen))
-    found = await asyncio.gather(*(progress.counted(ask(one)) for one in chosen))
+    say(_("asking brokers"))
+    found = await asyncio.gather(*map(ask, chosen))
     return FleetFacts(
         options, tuple(name_servers), {address.addr: address for address, _broker in found},
-        tuple(broker for _address, broker in found if broker is not None), left_out, (budget.requests("brokers"),),
+        tuple(broker for _address, broker in found if broker is not None), left_out, budget.requests,
     )  # fmt: skip
 
 

@@ -179,9 +179,8 @@ class _Connection(OutgoingConnection):
 class Call:
     """See `open_call`. After an UnreachedError it is of no more use."""
 
-    def __init__(self, addr: str, connection: _Connection, line: Line, budget: RequestBudget, ms: float) -> None:
-        """``ms``: how long it took to connect."""
-        self.addr, self.ms = addr, ms
+    def __init__(self, addr: str, connection: _Connection, line: Line, budget: RequestBudget) -> None:
+        self.addr = addr
         self._connection, self._line, self._budget = connection, line, budget
 
     async def ask(self, code: int, fields: Fields, bytes_max: int) -> Timed:
@@ -233,9 +232,7 @@ def _is_frame(first: bytes) -> bool:
 async def open_call(addr: str, ip: str, line: Line, budget: RequestBudget) -> Call:
     """A connection. UnreachedError if there is none, or no TLS over it."""
     budget.spend(addr, "connect")
-    began_s = time.monotonic()
     opened = await connect(ip, split(addr)[1], line.within_s)
-    ms = (time.monotonic() - began_s) * 1000
     connection = _Connection(addr)
     name = None if line.context is None else ""  # an address has none, and is not compared with a certificate
     try:
@@ -247,7 +244,7 @@ async def open_call(addr: str, ip: str, line: Line, budget: RequestBudget) -> Ca
         opened.close()
         connection.lost()
         raise _of_handshake(error) from error
-    return Call(addr, connection, line, budget, ms)
+    return Call(addr, connection, line, budget)
 
 
 def _of_handshake(error: Exception) -> UnreachedError:
@@ -289,7 +286,7 @@ async def reach(addr: str, code: int, bytes_max: int, line: Line, budget: Reques
         if outcome is Reaction.CLOSED:
             outcome = await _other_way(addr, ip, code, bytes_max, line, budget) or outcome
         return Reached(replace(facts, outcome=outcome, error=str(error)))
-    return Reached(replace(facts, outcome=Reaction.ANSWERED, ms=call.ms), call, first)
+    return Reached(replace(facts, outcome=Reaction.ANSWERED), call, first)
 
 
 async def _opened(

@@ -15,9 +15,8 @@ from rocketns.config.properties import of_lines
 from rocketns.config.tls import TlsConfig
 from rocketns.doctor.asking.brokers import ask_brokers
 from rocketns.doctor.asking.connecting import Call, Line, UnreachedError, reach
-from rocketns.doctor.asking.requests import CONNECTS_MAX, RETRY_PREFIX, RequestBudget
+from rocketns.doctor.asking.requests import CONNECTS_MAX, RequestBudget
 from rocketns.doctor.facts import DoctorOptions, FleetFacts, LaterGroups, NameServerFacts, Reaction, ServerKind
-from rocketns.doctor.progress import ProgressLine
 from rocketns.doctor.words import _
 from rocketns.errors import BodyDecodeError
 from rocketns.fleet.group_view import GroupView, group_views
@@ -165,8 +164,7 @@ LOOKS_OF_SUSPICION = 8
 
 def topics_to_look_up(options: DoctorOptions) -> tuple[str, ...]:
     """The topics whose routes each name server is asked for, once each."""
-    retries = tuple(RETRY_PREFIX + group for group in options.groups)
-    return tuple(dict.fromkeys((*options.topics, CREATION_TOPIC, SELF_TEST_TOPIC, *retries)))
+    return tuple(dict.fromkeys((*options.topics, CREATION_TOPIC, SELF_TEST_TOPIC)))
 
 
 def looks(options: DoctorOptions) -> int:
@@ -212,37 +210,37 @@ class LookTimer:
 
 
 async def gather(
-    options: DoctorOptions, tls: TlsConfig, signer: Signer | None, progress: ProgressLine, watch: LookTimer
+    options: DoctorOptions, tls: TlsConfig, signer: Signer | None, say: Callable[[str], None], watch: LookTimer
 ) -> FleetFacts:
     """Ask, and give what was found. ``watch`` ends the looking again early. OSError, ValueError or TlsError where the
     files for TLS cannot be used."""
     line = Line(client_context(tls) if tls.enable else None, signer, options.timeout_s)
     budget = name_server_budget(options)
     names = {each: addr for addr in options.name_servers for each in await every_address(addr)}
-    progress.stage(_("asking name servers"), len(names))
+    say(_("asking name servers"))
     reading = (read_name_server(addr, line, budget, options) for addr in names)
     name_servers = [
         one if names[one.addr] == one.addr else replace(one, name=names[one.addr])
-        for one in await asyncio.gather(*map(progress.counted, reading))
+        for one in await asyncio.gather(*reading)
     ]
-    facts = await ask_brokers(options, name_servers, line, progress)
+    facts = await ask_brokers(options, name_servers, line, say)
     rounds = looks(options)
     is_suspected = not rounds and any(facts.unknown_at())
     if is_suspected:
         rounds = LOOKS_OF_SUSPICION
     if rounds:
-        progress.stage(_("looking again; Ctrl-C ends it"), rounds)
+        say(_("looking again; Ctrl-C ends it"))
         watch.is_on = True
     for number in range(1, rounds + 1):
         if not await watch.goes_on():
             break
         again = (_looked(one, number * watch.every_s, line, budget) for one in facts.name_servers)
-        seen = await progress.counted(asyncio.gather(*again))
+        seen = await asyncio.gather(*again)
         facts = replace(facts, name_servers=tuple(seen))
         if is_suspected and any(one.looks and one.looks[-1].groups != one.groups for one in seen):
             break  # it shows other brokers
     watch.is_on = False
-    return replace(facts, requests=(budget.requests("name servers"), *facts.requests))
+    return replace(facts, requests=facts.requests + budget.requests)
 
 
 async def _looked(seen: NameServerFacts, at_s: float, line: Line, budget: RequestBudget) -> NameServerFacts:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any
 
 from rocketns.doctor.facts import DoctorOptions
 from rocketns.errors import RocketnsError
@@ -30,16 +29,10 @@ class RequestBudget:
             raise OverBudgetError(f"{kind} may be sent to {addr} at most {self._most.get(kind, 0)} times")
         self._sent[addr, kind] += 1
 
-    def requests(self, to: str) -> dict[str, Any]:
-        """What was sent, and what may be, for the output as JSON; ``to`` names the kind of peer."""
-        sent: dict[str, dict[str, int]] = {}
-        for (addr, kind), count in self._sent.items():
-            sent.setdefault(addr, {})[_name(kind)] = count
-        return {"to": to, "mostToEach": {_name(kind): most for kind, most in self._most.items()}, "sent": sent}
-
-
-def _name(kind: int | str) -> str:
-    return getattr(kind, "name", str(kind))
+    @property
+    def requests(self) -> int:
+        """How many were sent."""
+        return sum(count for (_addr, kind), count in self._sent.items() if kind != "connect")
 
 
 CONNECTS_MAX = 2  # to one address: the second one finds out whether it speaks TLS where the first one did not, or does
@@ -67,7 +60,7 @@ def broker_budget(options: DoctorOptions) -> RequestBudget:
         "connect": CONNECTS_MAX,
         BrokerRequest.GET_BROKER_RUNTIME_INFO: 2,  # one more to tell TLS from plain
         BrokerRequest.GET_BROKER_CONFIG: 1,
-        BrokerRequest.GET_TOPIC_CONFIG: topics + groups,  # and the retry topic of each group
+        BrokerRequest.GET_TOPIC_CONFIG: topics,
         BrokerRequest.GET_CONSUMER_CONNECTION_LIST: groups,
         BrokerRequest.GET_CONSUME_STATS: 2 * groups * max(1, topics),  # twice, to see whether offsets move
         BrokerRequest.GET_SUBSCRIPTIONGROUP_CONFIG: groups,

@@ -99,24 +99,13 @@ IN_USE = {
     Reaction.CLOSED: Fault(N_("%(brokers)s ends each connection without an answer."),
                           N_("# see the broker's log; a proxy or firewall in front of it may end connections, too")),
 }  # fmt: skip
-MAY_BE_DOWN = {
-    Reaction.REFUSED: Fault(
-        N_("%(brokers)s cannot be reached: the announced address refuses connections."),
-        N_("# if the broker runs: brokerIP1 and listenPort are the address at which clients reach it")),
-    Reaction.UNREACHABLE: Fault(
-        N_("%(brokers)s cannot be reached: there is no route to the announced address from here."),
-        N_("# if the broker runs: brokerIP1 is an address of the broker's machine that clients reach")),
-    Reaction.NO_HOST: Fault(
-        N_("%(brokers)s cannot be reached: no machine answers for the announced address."),
-        N_("# if the broker runs: brokerIP1 is an address of its machine that clients reach; its firewall lets "
-           "clients in")),
-    Reaction.TIMED_OUT: Fault(
-        N_("%(brokers)s cannot be reached: the announced address does not answer."),
-        N_("# if the broker runs: brokerIP1 is an address of its machine that clients reach, and no firewall drops "
-           "them")),
-}  # fmt: skip
+DOWN = Fault(N_("%(brokers)s cannot be reached at the announced address."), N_(
+    "# if the broker runs: brokerIP1 and listenPort are an address at which clients reach it; its "
+    "firewall lets them in"
+))  # fmt: skip
+MAY_BE_DOWN = (Reaction.REFUSED, Reaction.UNREACHABLE, Reaction.NO_HOST, Reaction.TIMED_OUT)
 # The check of TLS says more of those that have no row.
-BY_OUTCOME = {**IN_USE, **MAY_BE_DOWN,
+BY_OUTCOME = {**IN_USE, **dict.fromkeys(MAY_BE_DOWN, DOWN),
     Reaction.UNRESOLVED: Fault(
         N_("The host name that %(brokers)s announced has no address here."),
         N_("# brokerIP1 is an address, or a name that every client resolves"), names_cause=True),
@@ -220,7 +209,7 @@ def _commands(facts: FleetFacts, fault: Fault, brokers: Sequence[Announced]) -> 
         return (_(fault.command), again(facts, "--from-client"))
     if fault in (*IN_USE.values(), GIVEN) or all(one.is_only_given for one in brokers):
         return (_(fault.command),)
-    down = (_(START),) if fault in MAY_BE_DOWN.values() else ()
+    down = (_(START),) if fault is DOWN else ()
     if viewed := _views_of(facts):
         return *down, *viewed
     if down:  # it answered when it registered, so its configuration is the last thing to change

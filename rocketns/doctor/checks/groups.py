@@ -11,7 +11,7 @@ from rocketns.doctor.checks.showing import again, listed, mqadmin
 from rocketns.doctor.facts import BrokerFacts, Consumers, FleetFacts
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import _
-from rocketns.protocol.codes import MASTER_ID, PERM_READ, PERM_WRITE
+from rocketns.protocol.codes import MASTER_ID
 
 GROUP = "group"
 BROADCASTING = "BROADCASTING"
@@ -152,7 +152,7 @@ def subscribed(case: GroupCase) -> Iterator[Diagnosis]:
             sentence = _("The consumers of the group %(group)s do not subscribe the topic %(topic)s.")
             evidence = (
                 _("%(broker)s: they subscribe %(topics)s (request 203)")
-                % {"broker": one.name, "topics": listed(set(found.subscribes) - {RETRY_PREFIX + case.group})}
+                % {"broker": one.name, "topics": listed(found.subscribes - {RETRY_PREFIX + case.group})}
                 for one, found in others[:LINES_MAX]
             )
             commands = (
@@ -173,9 +173,7 @@ def moving(case: GroupCase) -> Iterator[Diagnosis]:
         sentence = _("The group %(group)s does not get on at %(brokers)s: %(lag)d messages wait, its consumers are "
                      "connected, and none was consumed within %(seconds)g s.")  # fmt: skip
         evidence = (
-            _("%(broker)s: %(lag)d messages wait; %(fetched).2f a second were fetched within the last minute "
-              "(request 208, twice)")
-            % {"broker": one.name, "lag": offsets.lag, "fetched": offsets.fetched_per_second}
+            _("%(broker)s: %(lag)d messages wait (request 208, twice)") % {"broker": one.name, "lag": offsets.lag}
             for one, offsets in stuck[:LINES_MAX]
         )  # fmt: skip
         commands = (
@@ -188,27 +186,9 @@ def moving(case: GroupCase) -> Iterator[Diagnosis]:
         )
 
 
-def retried(case: GroupCase) -> Iterator[Diagnosis]:
-    """A retry topic that consumers cannot use: what fails is then not tried again."""
-    topic, both = RETRY_PREFIX + case.group, PERM_READ | PERM_WRITE
-    perms = [(one, (one.topics.get(topic) or {}).get("perm")) for one, _found in case.consuming]
-    wrong = [(one, perm) for one, perm in perms if isinstance(perm, int) and perm & both != both]
-    if wrong:
-        sentence = _("Messages that a consumer of %(group)s could not process are not tried again at %(brokers)s: the "
-                     "topic %(topic)s cannot be read and written.")  # fmt: skip
-        evidence = (
-            _("%(broker)s (%(addr)s): perm %(perm)s of %(topic)s (request 351)")
-            % {"broker": one.name, "addr": one.addr, "topic": topic, "perm": perm}
-            for one, perm in wrong[:LINES_MAX]
-        )
-        brokers = [one for one, _perm in wrong]
-        commands = (mqadmin(case.facts, "updateTopicPerm", "-b", one.addr, "-t", topic, "-p", "6") for one in brokers)
-        yield case.ill(sentence, brokers, evidence, commands, topic=topic)
-
-
 # A group that does not exist, or may not consume, has no consumers: then nothing more is said.
 FIRST: tuple[Callable[[GroupCase], Iterable[Diagnosis]], ...] = (known, allowed)
-THEN: tuple[Callable[[GroupCase], Iterable[Diagnosis]], ...] = (connected, subscribed, moving, retried)
+THEN: tuple[Callable[[GroupCase], Iterable[Diagnosis]], ...] = (connected, subscribed, moving)
 
 
 def group(facts: FleetFacts) -> Iterator[Diagnosis]:

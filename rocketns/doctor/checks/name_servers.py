@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,7 +10,7 @@ from rocketns.doctor.checks.showing import addresses_of, again, listed, members,
 from rocketns.doctor.facts import FleetFacts, NameServerFacts, Reaction, ServerKind
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
-from rocketns.protocol.codes import RequestCode, ResponseCode, version_name
+from rocketns.protocol.codes import RequestCode, ResponseCode
 
 REACHABLE = "name-server-reachable"
 # The other outcomes are those of the checks name-server-kind and tls.
@@ -99,7 +98,7 @@ KIND = "name-server-kind"
 
 
 def kind(facts: FleetFacts) -> Iterator[Diagnosis]:
-    """A finding for each address that is no name server's. Without one, what the name servers are."""
+    """A finding for each address that is no name server's."""
     strange = (ServerKind.OTHER, Reaction.OTHER_PROTOCOL)
     others = [one for one in facts.name_servers if one.kind in strange or one.outcome in strange]
     weight = Weight.EXPLAINS if len(others) == len(facts.name_servers) else Weight.PARTLY
@@ -113,17 +112,6 @@ def kind(facts: FleetFacts) -> Iterator[Diagnosis]:
                     "by default")  # fmt: skip
         words = {"addr": one.addr}
         yield Diagnosis(KIND, Health.ILL, sentence % words, (evidence,), (command % words,), weight)
-    known = Counter(_shown(one) for one in facts.readable)
-    if known and not others:
-        names = ", ".join(f"{count} {name}" for name, count in sorted(known.items()))
-        yield Diagnosis(KIND, Health.WELL, _("name servers: %(names)s") % {"names": names})
-
-
-def _shown(one: NameServerFacts) -> str:
-    version = version_name(one.version) if one.version is not None else ""
-    if one.kind is ServerKind.ROCKETNS:
-        return _("rocketns (answers as %(version)s)") % {"version": version}
-    return f"Java {version}" if one.kind is ServerKind.JAVA else _("unknown kind, %(version)s") % {"version": version}
 
 
 TLS = "tls"

@@ -63,7 +63,7 @@ class Request(NamedTuple):
 def audit(spark: SparkSession, request: Request, say: Say) -> reporting.RunOutcome:
     """The whole run. BadInput if the journals cannot be read or have no record of the observation."""
     being_written = open_texts(spark, request.journal)
-    ingest_only(spark, request.journal, request.out, say)
+    _ingested(spark, request.journal, request.out, say)
     results = Results(spark, folder_at(spark, request.out))
     observation, uncovered, since = computed(spark, request, being_written, results, say)
     say(_("report"))
@@ -79,16 +79,14 @@ def audit(spark: SparkSession, request: Request, say: Say) -> reporting.RunOutco
     return reporting.outcome_of(summary, data, request.out)
 
 
-def ingest_only(spark: SparkSession, journal: str, out: str, say: Say) -> str:
-    """Read new journal files into Parquet below ``out``; returns one sentence about them."""
+def _ingested(spark: SparkSession, journal: str, out: str, say: Say) -> None:
+    """Read new journal files into Parquet below ``out``."""
     say(_("reading %(journal)s") % {"journal": journal})
     done = ingest(spark, journal, stored_in(out))
     values = {"files": f"{done.files:,}", "mb": f"{done.size / 1e6:,.1f}", "skipped": f"{done.skipped:,}"}
-    text = _("read %(files)s files with %(mb)s MB; %(skipped)s were there already") % values
-    say(text)
+    say(_("read %(files)s files with %(mb)s MB; %(skipped)s were there already") % values)
     for sentence in reporting.unread(done.foreign):
         say(_("warning: %(sentence)s") % {"sentence": sentence})
-    return text
 
 
 def stored_in(out: str) -> str:

@@ -279,10 +279,6 @@ COMMANDS = {
     "run": ("read journals, run every job, write the report",
             "Read the journals, run every job, and write result tables, summary.json, report.html, report.md and\n"
             "incidents.jsonl below --out.", RUN),
-    "ingest": ("only read the journals into Parquet",
-               "Read journal files into Parquet below --out, by day and name server. Each file is read once, however "
-               "often\nyou run this, and each record is stored once, whatever files it came in. 'run' does it by "
-               "itself.", (JOURNAL, OUT, *SPARK)),
     "report": ("write the report again from the tables of an earlier run",
                "Write report.html, report.md and incidents.jsonl again from the result tables and summary.json that "
                "'run'\nleft below --out.", (OUT, *SPARK)),

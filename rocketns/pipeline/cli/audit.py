@@ -60,14 +60,6 @@ def _run(options: argparse.Namespace, say: Say) -> int:
     return outcome.exit_status if is_read else with_unread(outcome.exit_status)
 
 
-def _ingest(options: argparse.Namespace, say: Say) -> int:
-    spark = session(options, say, *fitting(options.journal))
-    from rocketns.pipeline.batch.run import ingest_only
-
-    print(ingest_only(spark, options.journal, options.out, say))
-    return 0
-
-
 def _report(options: argparse.Namespace, say: Say) -> int:
     spark = session(options, say, short=True)
     from rocketns.pipeline.batch.run import report_again
@@ -104,23 +96,22 @@ def _stream(options: argparse.Namespace, say: Say) -> int:
 def _verify(options: argparse.Namespace, _say: Say) -> int:
     from rocketns.pipeline.cli.verify import verify
 
-    verified = verify(options.journal, options.head)
-    print("\n".join(verified.lines))
-    return verified.exit_status
+    lines, status = verify(options.journal, options.head)
+    print("\n".join(lines))
+    return status
 
 
 def _demo(options: argparse.Namespace, say: Say) -> int:
     spark = session(options, say, TINY, short=True)
     from rocketns.pipeline.cli.demo import demo
 
-    shown = demo(spark, options.out, say)
-    print("\n".join(shown.lines))
-    return EXIT_NOTHING if shown.right else EXIT_FINDINGS
+    lines, right = demo(spark, options.out, say)
+    print("\n".join(lines))
+    return EXIT_NOTHING if right else EXIT_FINDINGS
 
 
 HANDLERS: dict[str, Callable[[argparse.Namespace, Say], int]] = {
     "run": _run,
-    "ingest": _ingest,
     "report": _report,
     "explain": _explain,
     "stream": _stream,

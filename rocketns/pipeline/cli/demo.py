@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from shutil import rmtree
-from typing import Any, NamedTuple
+from typing import Any
 from zipfile import ZipFile
 
 from pyspark.sql import SparkSession
@@ -27,15 +27,9 @@ OUTAGES = (Symptom.RESTARTED, Symptom.KILLED)
 RECORD, EXPECTED, JOURNAL = "demo.zip", "incidents.json", "journal"
 
 
-class Demo(NamedTuple):
-    """``lines`` are for standard output; ``right``: every incident was found, and no other."""
-
-    lines: list[str]
-    right: bool
-
-
-def demo(spark: SparkSession, out: str, say: Say) -> Demo:
-    """Everything below ``out``: the journal and the report. BadInput if the folder holds something else."""
+def demo(spark: SparkSession, out: str, say: Say) -> tuple[list[str], bool]:
+    """Everything below ``out``: the journal and the report. Lines for standard output, and whether every incident was
+    found, and no other. BadInput if the folder holds something else."""
     folder = Path(out)
     _make_room(folder)
     with ZipFile(io.BytesIO(files(__package__).joinpath(RECORD).read_bytes())) as record:
@@ -46,10 +40,10 @@ def demo(spark: SparkSession, out: str, say: Say) -> Demo:
     shown = sorted(map(named, found))
     if shown == sorted(expected):
         said = _("All %(n)s recorded incidents were found as they are, and nothing else.") % {"n": len(expected)}
-        return Demo([*outcome.lines, "", said], True)
+        return [*outcome.lines, "", said], True
     missed = [f"missed: {one}" for one in expected if one not in shown]
     invented = [f"invented: {one}" for one in shown if one not in expected]
-    return Demo([*outcome.lines, "", *missed, *invented], False)
+    return [*outcome.lines, "", *missed, *invented], False
 
 
 def named(incident: Mapping[str, Any]) -> list[Any]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rocketns.extras import install_command
+from rocketns.errors import install_command
 from rocketns.languages import N_
 from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.saying import Say, _

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
 
 from rocketns.journal.chain import NO_HASH, Seal, Span, hash_of, link_after, mapped, seals
 from rocketns.journal.lines import record_of
@@ -30,15 +29,9 @@ CAVEAT = N_(
 STRAY = N_("BROKEN: %(path)s is no file of a journal here, but the audit reads it")
 
 
-class Verified(NamedTuple):
-    """``lines`` are for standard output."""
-
-    lines: list[str]
-    exit_status: int
-
-
-def verify(journal: str, heads: Sequence[ChainHead]) -> Verified:
-    """Check all name servers of a journal, and whether these heads are in their chains. BadInput."""
+def verify(journal: str, heads: Sequence[ChainHead]) -> tuple[list[str], int]:
+    """Check all name servers of a journal, and whether these heads are in their chains. Lines for standard output, and
+    the exit status. BadInput."""
     root = Path(journal)
     names = name_servers(root)
     if not names:
@@ -59,7 +52,7 @@ def verify(journal: str, heads: Sequence[ChainHead]) -> Verified:
     is_broken = any(one.faults for one in found) or bool(unread) or len(gone) < len(missing)
     is_unsure = bool(gone) or any(one.head is None for one in found)
     status = EXIT_FINDINGS if is_broken else EXIT_USAGE if is_unsure else EXIT_NOTHING
-    return Verified([*lines, _(CAVEAT)], status)
+    return [*lines, _(CAVEAT)], status
 
 
 def _lines(one: Checked) -> Iterator[str]:
@@ -127,10 +120,8 @@ class ChainDamage(StrEnum):
               "seals were removed")  # fmt: skip
     PLACE = ("the first line is not that of a file with this name in this folder: the file was renamed, moved, "
              "damaged or added")  # fmt: skip
-    CHANGED_SINCE_FILE = ("the bytes from a file before to this seal are not those that it covers: a line was "
-                          "changed, removed or added")  # fmt: skip
-    CHANGED_SINCE_LINE = ("the bytes from line %(since)s to this seal are not those that it covers: a line was "
-                          "changed, removed or added")  # fmt: skip
+    CHANGED = ("the bytes from line %(since)s, or from a file before, to this seal are not those that it covers: a "
+               "line was changed, removed or added")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +236,7 @@ class _Checker:
             damage = ChainDamage.GAP if self.found.seals else ChainDamage.BEFORE
             self._fault(path, content, seal, damage, prev=seal.prev, before=self._prev)
         elif hash_of(seal.prev, [*self._spans, Span(path, place, seal.digits)]) != seal.hash:
-            damage = ChainDamage.CHANGED_SINCE_FILE if _bytes(self._spans) else ChainDamage.CHANGED_SINCE_LINE
-            self._fault(path, content, seal, damage, since=_line(content, place))
+            self._fault(path, content, seal, ChainDamage.CHANGED, since=_line(content, place))
         self._prev = self._sealed = seal.hash
         self._spans, self._behind = [], []
         self.found.head = seal

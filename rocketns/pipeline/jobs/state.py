@@ -223,7 +223,8 @@ class Boot(NamedTuple):
     """``first`` and ``last``: the smallest and largest time of a record, us; ``start_ts`` and ``stop_ts``: of its start
     and stop record, of an observer the last look. ``no_topics``: it could not know topics. ``begun``: its first record
     is there, and it began with empty tables. ``snapshots``: those at which state begins: the first one if its start is
-    missing, and the first one after each hole. ``again``: the name server has a later boot."""
+    missing, and the first one after each hole. ``newest``: the time of its last record in the order of ``seq``;
+    ``rotate_s``: as its `open` records say, or None. ``again``: the name server has a later boot."""
 
     ns: str
     boot: int
@@ -236,6 +237,8 @@ class Boot(NamedTuple):
     begun: bool
     holes: Sequence[Hole]
     snapshots: Sequence[Snapshot]
+    newest: int
+    rotate_s: int | None = None
     again: bool = False
 
     @property
@@ -268,6 +271,7 @@ def boots(events: DataFrame) -> list[Boot]:
 def uptime(boot: Boot, observation: Observation) -> tuple[str, int, int, int, str, bool, bool] | None:
     """The row of NS_UPTIME; None if its state is not known at any time."""
     begin, (end, cause) = boot.known_from, boot.end(observation.t1)
+    end = min(end, observation.t1)
     if begin is None or max(begin, observation.t0) >= end:
         return None
     return boot.ns, boot.boot, max(begin, observation.t0), end, cause, boot.observed, boot.no_topics
@@ -287,6 +291,7 @@ def _boot(ns: str, boot: int, told: Sequence[Row], runs: Sequence[Row], parts: S
     return Boot(
         ns, boot, min(every("min_ts")), max(every("max_ts")), start_ts, stop_ts, any(every("observed")),
         any(every("no_topics")), begun, holes, _needed(_whole(parts, holes), begins),
+        max(runs, key=itemgetter("high"))["high_ts"], max(every("rotate_s"), default=None),
     )  # fmt: skip
 
 
@@ -368,6 +373,7 @@ def _said() -> Sequence[Column]:
         F.max(started & with_routes).alias("restored"),
         F.max(watched | F.col("since").isNotNull()).alias("observed"),
         F.max(F.coalesce("no_topics", F.lit(False))).alias("no_topics"),
+        F.max("rotate_s").alias("rotate_s"),
     )
 
 

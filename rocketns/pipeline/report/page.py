@@ -65,7 +65,6 @@ def render(data: ReportInput) -> str:
         rows_open=ROWS_OPEN,
         empty=row(empty_sections(listed)),
         whole=data.verdict is not AuditVerdict.INCOMPLETE,
-        options=data.options,
         lang=LANGS[language()],
         gap=_("%(before)s %(after)s") % {"before": "", "after": ""},
         texts=spoken(),

@@ -19,21 +19,19 @@ from typing import Any, NamedTuple
 from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract.frames import Row
 from rocketns.pipeline.contract.terms import exact_text
+from rocketns.pipeline.jobs.state import Boot
 from rocketns.pipeline.report.text import number, row
 from rocketns.pipeline.report.text import short_strict as short
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.stream.memory import BootState, Servers
-from rocketns.pipeline.stream.outlets import Alert
+from rocketns.pipeline.stream.memory import Servers
+from rocketns.pipeline.stream.outlets import Line
 
 
 def partition(found: Row) -> Condition:
     """From a row of PARTITIONS."""
     shown = {"ns": found["ns"], "broker": short(found["broker"]), "addr": short(found["addr"]), "by": row(found["by"])}
-    if found["cause"] == "late":
-        text = _("%(ns)s does not hear %(broker)s at %(addr)s, but %(by)s does (its heartbeat is late)") % shown
-    else:
-        said = _("%(ns)s does not hear %(broker)s at %(addr)s, but %(by)s does (dropped: %(cause)s)")
-        text = said % {**shown, "cause": found["cause"]}
+    shown["cause"] = _("its heartbeat is late") if found["cause"] == "late" else found["cause"]
+    text = _("%(ns)s does not hear %(broker)s at %(addr)s, but %(by)s does (%(cause)s)") % shown
     details = {name: found[name] for name in ("ns", "cluster", "broker", "bid", "addr", "cause", "by")}
     return Condition("partition", partition_key(found), found["since"], text, details)
 
@@ -43,31 +41,32 @@ def partition_key(found: Row) -> str:
     return json.dumps([found[name] for name in ("ns", *MEMBER)])
 
 
-def partition_of(alert: Alert) -> Row:
-    """ns and MEMBER of a partition."""
-    return dict(zip(("ns", *MEMBER), json.loads(alert.key), strict=True))
-
-
-def heard_again(alert: Alert, member: Row | None, others: Iterable[str], servers: Servers) -> str:
+def heard_again(alert: Line, member: Row | None, others: Iterable[str], servers: Servers) -> str:
     """Why a partition is over; '' if it is not."""
-    ns = partition_of(alert)["ns"]
+    ns = alert["ns"]
     boot = servers.current().get(ns)
-    if boot is None or boot.stopped is not None or boot.boot * 1000 > alert.opened:
+    if boot is None or boot.stop_ts is not None or exact_text(boot.boot * 1000) > alert["at"]:
         return _("%(ns)s stopped or restarted") % {"ns": ns}
-    if member is not None and member["up"] and member["heard"] > alert.since:
+    if member is not None and member["up"] and exact_text(member["heard"]) > alert["since"]:
         return _("heard again")
     return "" if any(other != ns for other in others) else _("gone at the other name servers too")
 
 
 def divergence(found: Row) -> Condition:
     """From a row of DIVERGENCES; ``found["open"]``: whether one of its windows is still open."""
-    shown = {"topics": _topics(found), "broker": short(found["broker"]), "cause": found["cause"], "some": _some(found)}
+    why = found["cause"]
     if found["ns_without"]:
-        said = _("name servers disagree about %(topics)s of %(broker)s (%(cause)s, %(servers)s without it at first): "
-                 "%(some)s")  # fmt: skip
-        text = said % {**shown, "servers": row(found["ns_without"])}
-    else:
-        text = _("name servers disagree about %(topics)s of %(broker)s (%(cause)s): %(some)s") % shown
+        why = _("%(cause)s, %(servers)s without it at first") % {"cause": why, "servers": row(found["ns_without"])}
+    users, others = found["user_topics"], found["topics"]
+    topics = (
+        _.plural("%(n)s user topic", "%(n)s user topics", users) % {"n": number(users)} if users else
+        _.plural("%(n)s topic of the system or of consumer groups",
+                 "%(n)s topics of the system or of consumer groups", others) % {"n": number(others)}
+    )  # fmt: skip
+    some = row(map(short, found["topic_sample"][: users or None]))  # it has users' topics first
+    text = _("name servers disagree about %(topics)s of %(broker)s (%(cause)s): %(some)s") % {
+        "topics": topics, "broker": short(found["broker"]), "cause": why, "some": some
+    }  # fmt: skip
     over = None if found["open"] else (found["t2"], _("the name servers agree again"))
     names = ("broker", "cause", "topics", "user_topics", "topic_sample", "ns_without", "opened_by", "orphaned", "twice")
     details = {name: found[name] for name in names if name in found}
@@ -91,43 +90,24 @@ def _of_queues(details: Row) -> str:
     return _(". At worst %(none)s, and %(two)s") % shown
 
 
-def _topics(found: Row) -> str:
-    """As a run counts them: those of users. The others only if there are no such topics."""
-    users, all_ = found["user_topics"], found["topics"]
-    if users:
-        return _.plural("%(n)s user topic", "%(n)s user topics", users) % {"n": number(users)}
-    return _.plural("%(n)s topic of the system or of consumer groups",
-                    "%(n)s topics of the system or of consumer groups", all_) % {"n": number(all_)}  # fmt: skip
-
-
-def _some(found: Row) -> str:
-    """The sample has users' topics first."""
-    return row(map(short, found["topic_sample"][: found["user_topics"] or None]))
-
-
 def silences(servers: Servers) -> list[Condition]:
     """Name servers whose journals lag behind."""
-    return [_silence(boot) for ns, boot in servers.last().items() if ns in servers.silent]
+    said = _("the journal of %(ns)s ends at %(time)s: it is down, nobody watches it any more, or its files do not "
+             "arrive. What happened there since is not known")  # fmt: skip
+    return [
+        Condition("silent", boot.ns, boot.last, said % {"ns": boot.ns, "time": exact_text(boot.last)}, {"ns": boot.ns})
+        for boot in servers.boots
+        if boot.ns in servers.silent and not boot.again
+    ]
 
 
-def _silence(boot: BootState) -> Condition:
-    shown = {"ns": boot.ns, "time": exact_text(boot.last)}
-    if boot.observed:
-        text = _("the journal of %(ns)s ends at %(time)s: nobody watches it any more, or its files do not arrive. What "
-                 "happened there since is not known") % shown  # fmt: skip
-    else:
-        text = _("the journal of %(ns)s ends at %(time)s: it is down, or its files do not arrive. What happened there "
-                 "since is not known") % shown  # fmt: skip
-    return Condition("silent", boot.ns, boot.last, text, {"ns": boot.ns})
-
-
-def kills(servers: Servers, known: Iterable[BootState]) -> list[Condition]:
+def kills(servers: Servers, known: Iterable[Boot]) -> list[Condition]:
     """Name servers that started in this batch, without a stop record before. How an observer ended says nothing."""
     before = {(boot.ns, boot.boot) for boot in known}
     killed = []
     for boot, following in zip(servers.boots, servers.boots[1:], strict=False):
         new = (following.ns, following.boot) not in before and following.ns == boot.ns
-        if new and boot.stopped is None and not boot.observed:
+        if new and boot.stop_ts is None and not boot.observed:
             shown = {"ns": boot.ns, "time": exact_text(boot.last)}
             text = _("%(ns)s started again without a stop record: its last record before is from %(time)s") % shown
             over = (following.boot * 1000, _("it is up"))
@@ -137,14 +117,14 @@ def kills(servers: Servers, known: Iterable[BootState]) -> list[Condition]:
 
 def losses(rows: Iterable[Row], servers: Servers) -> list[Condition]:
     """Records that the journals of this batch lost, and lines that could not be read. Rows: ns, lost, corrupt."""
-    return [_loss(row, servers) for row in rows if row["lost"] or row["corrupt"]]
-
-
-def _loss(found: Row, servers: Servers) -> Condition:
     over = (servers.watermark, _("reported once"))
-    text = _("the journal of %(ns)s lacks what is not known: %(lost)s records were lost, and %(corrupt)s lines could "
-             "not be read") % found  # fmt: skip
-    return Condition("incomplete", found["ns"], servers.before, text, dict(found), over)
+    said = _("the journal of %(ns)s lacks what is not known: %(lost)s records were lost, and %(corrupt)s lines could "
+             "not be read")  # fmt: skip
+    return [
+        Condition("incomplete", found["ns"], servers.before, said % found, dict(found), over)
+        for found in rows
+        if found["lost"] or found["corrupt"]
+    ]
 
 
 class Condition(NamedTuple):
@@ -160,57 +140,45 @@ class Condition(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """The lines of a batch, and the alerts that stay open."""
+    """The lines of a batch, and those with which the alerts opened that stay open."""
 
-    lines: list[dict[str, Any]]
-    open: list[Alert]
+    lines: list[Line]
+    open: list[Line]
 
 
 def changes(
-    opened: Iterable[Alert], conditions: Iterable[Condition], reasons: Mapping[str, str], watermark: int
+    opened: Iterable[Line], conditions: Iterable[Condition], reasons: Mapping[str, str], watermark: int
 ) -> Changes:
     """The lines of a batch. An open alert without a condition is over. ``reasons``: by key, why it is over; the reason
     '' keeps it open."""
     by_key = {(condition.kind, condition.key): condition for condition in conditions}
     lines, still = [], []
     for alert in opened:
-        condition = by_key.pop((alert.kind, alert.key), None)
-        reason = _reason(condition, reasons.get(alert.key))
-        if reason is None:
+        condition = by_key.pop((alert["kind"], alert["key"]), None)
+        reason = reasons.get(alert["key"])
+        if condition and condition.over:
+            lines.append(_closed(alert, *condition.over))
+        elif condition or reason == "":
             still.append(alert)
         else:
-            at = condition.over[0] if condition and condition.over else watermark
-            lines.append(_line(alert, "close", at, {"reason": reason}))
+            lines.append(_closed(alert, watermark, reason or _("over")))
     for condition in by_key.values():
-        alert = Alert(
-            _name(condition, watermark), condition.kind, condition.key, condition.since, watermark, condition.text
-        )
-        lines.append(_line(alert, "open", watermark, condition.details))
+        alert = _opened(condition, watermark)
+        lines.append(alert)
         if condition.over:
-            lines.append(_line(alert, "close", condition.over[0], {"reason": condition.over[1]}))
+            lines.append(_closed(alert, *condition.over))
         else:
             still.append(alert)
     return Changes(lines, still)
 
 
-def _reason(condition: Condition | None, reason: str | None) -> str | None:
-    """Why an open alert is over; None if it is not."""
-    if condition is not None:
-        return condition.over[1] if condition.over else None
-    return None if reason == "" else reason or _("over")
+def _opened(condition: Condition, watermark: int) -> Line:
+    kind, key, since, text, details, _over = condition
+    name = hashlib.sha256(f"{kind}|{key}|{watermark}".encode()).hexdigest()[:16]
+    times = {"at": exact_text(watermark), "since": exact_text(since)}
+    return {"alert": name, "event": "open", "kind": kind, "key": key, **times, "text": text, **details}
 
 
-def _name(condition: Condition, watermark: int) -> str:
-    return hashlib.sha256(f"{condition.kind}|{condition.key}|{watermark}".encode()).hexdigest()[:16]
-
-
-def _line(alert: Alert, event: str, at: int, details: Mapping[str, Any]) -> dict[str, Any]:
-    head = {
-        "alert": alert.alert,
-        "event": event,
-        "kind": alert.kind,
-        "key": alert.key,
-        "at": exact_text(at),
-        "since": exact_text(alert.since),
-    }
-    return {**head, "text": alert.text, **details}
+def _closed(alert: Line, at: int, reason: str) -> Line:
+    same = {name: alert[name] for name in ("alert", "event", "kind", "key", "at", "since", "text")}
+    return {**same, "event": "close", "at": exact_text(at), "reason": reason}

@@ -18,7 +18,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
@@ -31,14 +31,14 @@ from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.saying import Say, _
 from rocketns.pipeline.storage.arrow import Rows, events_of, rows_of
 from rocketns.pipeline.storage.folders import Folder, folder_at
-from rocketns.pipeline.storage.results import materialized_if_small
 from rocketns.pipeline.stream.memory import Arriving
-from rocketns.pipeline.stream.outlets import AlertLog, Alertmanager, Webhook
+from rocketns.pipeline.stream.outlets import AlertLog, Alertmanager, Line, Webhook
 from rocketns.pipeline.stream.reading import JournalOffset, JournalPoll, look
 from rocketns.pipeline.stream.statestore import StateStore
-from rocketns.pipeline.stream.step import SCHEMAS, Line, Memory, New, StreamLimits, step
+from rocketns.pipeline.stream.step import SCHEMAS, Memory, New, StreamLimits, step
 
 ALERTS_FILE = "alerts.jsonl"
+Outlet = AlertLog | Webhook | Alertmanager
 
 
 class Following(NamedTuple):
@@ -52,21 +52,6 @@ class Following(NamedTuple):
     limits: StreamLimits
     once: bool
     alertmanager: str | None = None
-
-
-class Outlets(NamedTuple):
-    """Where alerts go."""
-
-    log: AlertLog
-    hook: Webhook | None
-    manager: Alertmanager | None
-
-    def write(self, batch: int, lines: list[Line], memory: Memory) -> None:
-        self.log.write(batch, lines)
-        if self.hook is not None:
-            self.hook.post(batch, lines)
-        if self.manager is not None:
-            self.manager.show(lines, memory.alerts)
 
 
 def follow(spark: SparkSession, following: Following, say: Say) -> int:
@@ -84,11 +69,11 @@ def follow(spark: SparkSession, following: Following, say: Say) -> int:
             _("--journal %(journal)s does not exist: set it to the folder that holds v=1")
             % {"journal": following.journal}
         )
-    outlets = Outlets(
-        AlertLog(out / ALERTS_FILE),
-        Webhook(following.webhook, out / "webhook-delivered", say) if following.webhook else None,
-        Alertmanager(following.alertmanager, say) if following.alertmanager else None,
-    )
+    outlets: list[Outlet] = [AlertLog(out / ALERTS_FILE)]
+    if following.webhook:
+        outlets.append(Webhook(following.webhook, say))
+    if following.alertmanager:
+        outlets.append(Alertmanager(following.alertmanager, say))
     checkpoint = following.checkpoint or f"{following.out.rstrip('/')}/checkpoint"
     store = StateStore(spark, f"{checkpoint}/memory", SCHEMAS)
     follower = Follower(spark, journal, store, outlets, following.limits, say)
@@ -109,7 +94,13 @@ class Follower:
     there than the last look read."""
 
     def __init__(
-        self, spark: SparkSession, journal: Folder, store: StateStore, outlets: Outlets, limits: StreamLimits, say: Say
+        self,
+        spark: SparkSession,
+        journal: Folder,
+        store: StateStore,
+        outlets: Sequence[Outlet],
+        limits: StreamLimits,
+        say: Say,
     ) -> None:
         self._spark, self._journal, self._store, self._limits = spark, journal, store, limits
         self._outlets, self._say = outlets, say
@@ -121,7 +112,7 @@ class Follower:
         self.done = 0
         self.is_behind = False
         if plain:
-            outlets.write(version.batch, plain["lines"], self.memory)
+            self._show(plain["lines"])
 
     def go_on(self) -> bool:
         """Look at the journals, and process what is new; whether there was anything."""
@@ -131,12 +122,16 @@ class Follower:
             return False
         self._batch += 1
         lines = self._process(arrived)
-        self._outlets.write(self._batch, lines, self.memory)
+        self._show(lines)
         self._store.forget(self._batch)
         self.done += 1
         for line in lines:
             self._say(f"{line['event']} {line['kind']} {line['alert']}: {line['text']}")
         return True
+
+    def _show(self, lines: list[Line]) -> None:
+        for outlet in self._outlets:
+            outlet.show(self._batch, lines, self.memory.alerts)
 
     def _process(self, arrived: JournalPoll) -> list[Line]:
         """The lines of the batch, once its version is valid."""
@@ -147,7 +142,7 @@ class Follower:
         try:
             store = partial(self._store.keep, batch)
             new = New(events, losses_of(read), arriving)
-            lines, self.memory = step(self.memory, new, self._limits, store, materialized_if_small)
+            lines, self.memory = step(self.memory, new, self._limits, store)
             plain: dict[str, Any] = {"memory": self.memory.plain(), "places": arrived.places, "lines": lines}
             self._store.seal(batch, plain)
         finally:

@@ -22,7 +22,7 @@ from rocketns.pipeline.storage.folders import folder_at
 
 PLAIN = "plain.json"
 VERSIONS_KEPT = 3
-FORMAT = 3
+FORMAT = 4
 
 
 class Version(NamedTuple):

@@ -10,11 +10,11 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract import frames
 from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.contract.terms import GRACE_US, GROUP_SIZES, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.jobs.impact import impact
+from rocketns.pipeline.jobs.state import Boot, Snapshot
 from rocketns.pipeline.jobs.topics import system_topics, with_kind
 from rocketns.pipeline.jobs.windows import divergences
 from rocketns.pipeline.stream import conditions
@@ -25,10 +25,8 @@ from rocketns.pipeline.stream.memory import (
     ROUTES,
     WINDOWS,
     Arriving,
-    BootState,
     Servers,
     any_of,
-    as_boot,
     boots_in,
     members_at,
     partitions,
@@ -38,24 +36,22 @@ from rocketns.pipeline.stream.memory import (
     servers_at_watermark,
     windows_between,
 )
-from rocketns.pipeline.stream.outlets import Alert
+from rocketns.pipeline.stream.outlets import Line
 
 # waiting: events after the watermark.
 SCHEMAS: dict[str, StructType] = {"waiting": EVENTS, "members": MEMBERS, "routes": ROUTES, "windows": WINDOWS}
-# A divergence without an alert, by the key of its condition.
-NEW = frames.columns("key:string broker:string cause:string t1:long t2:long")
-Line = dict[str, Any]
 Store = Callable[[str, DataFrame], DataFrame]
 
 
 class Memory(NamedTuple):
     """The state after a batch: tables by the names of SCHEMAS, and plain values. ``watermark``: None before any record;
-    ``windows``: the number of rows in that table."""
+    ``compared``: the boots that were compared at it; ``windows``: the number of rows in that table."""
 
     tables: dict[str, DataFrame]
     watermark: int | None = None
-    boots: tuple[BootState, ...] = ()
-    alerts: tuple[Alert, ...] = ()
+    boots: tuple[Boot, ...] = ()
+    compared: tuple[tuple[str, int], ...] = ()
+    alerts: tuple[Line, ...] = ()
     windows: int = 0
 
     @classmethod
@@ -63,13 +59,14 @@ class Memory(NamedTuple):
         """From what ``plain`` gave, or None."""
         if plain is None:
             return cls(tables)
-        boots, alerts = (BootState(*row) for row in plain["boots"]), (Alert(*row) for row in plain["alerts"])
-        return cls(tables, plain["watermark"], tuple(boots), tuple(alerts), plain["windows"])
+        boots = tuple(boot._replace(snapshots=[Snapshot(*one) for one in boot.snapshots])
+                      for boot in (Boot(*row) for row in plain["boots"]))  # fmt: skip
+        compared = tuple((ns, boot) for ns, boot in plain["compared"])
+        return cls(tables, plain["watermark"], boots, compared, tuple(plain["alerts"]), plain["windows"])
 
     def plain(self) -> dict[str, Any]:
         """All but the tables, for JSON."""
-        boots, alerts = ([list(row) for row in rows] for rows in (self.boots, self.alerts))
-        return {"watermark": self.watermark, "boots": boots, "alerts": alerts, "windows": self.windows}
+        return {name: value for name, value in self._asdict().items() if name != "tables"}
 
 
 class StreamLimits(NamedTuple):
@@ -87,13 +84,6 @@ class StreamLimits(NamedTuple):
         return F.greatest(F.lit(self.min_window), looks + self.apart)
 
 
-class Step(NamedTuple):
-    """The result of a batch: lines to write, and the memory after it."""
-
-    lines: list[Line]
-    memory: Memory
-
-
 class New(NamedTuple):
     """What arrived: EVENTS, what their journals lost (ns, lost, corrupt), and what may still arrive."""
 
@@ -102,23 +92,24 @@ class New(NamedTuple):
     arriving: Arriving = ALL_READ
 
 
-def step(
-    memory: Memory, new: New, limits: StreamLimits, store: Store, materialize: frames.Checkpoint = frames.as_it_is
-) -> Step:
-    """One batch. ``store`` writes a table of the memory after the batch and returns it; it is called once for each of
-    SCHEMAS. A table that did not change is given to it as it was. ``materialize``: as of ``windows_between``."""
+def step(memory: Memory, new: New, limits: StreamLimits, store: Store) -> tuple[list[Line], Memory]:
+    """One batch: the lines to write, and the memory after it. ``store`` writes a table of that memory and returns it;
+    it is called once for each of SCHEMAS. A table that did not change is given to it as it was."""
     read = new.events.unionByName(memory.tables["waiting"])
-    arrived = plain_rows(boots_in(read))
-    now = _servers(memory, arrived, limits, new.arriving)
-    if now is None or now.watermark == memory.watermark:
+    arrived = boots_in(read)
+    if not arrived and not memory.boots:
+        return _waited(memory, read, store)
+    now = servers_at_watermark(memory.boots, arrived, memory.watermark, limits.silent_after, new.arriving)
+    if now.watermark == memory.watermark:
         return _waited(memory, read, store)
     is_due = (F.col("ts") < now.watermark) | any_of([F.col("ns") == ns for ns in sorted(now.silent)])
     due = read.where(is_due)
-    moved = now.changed or any(row["moved"] for row in arrived)
+    every = now.changed(memory.compared)
+    moved = every or not due.where("topics is not null").isEmpty()
     tables = {
         "waiting": store("waiting", read.where(~is_due)),
         "members": store("members", members_at(memory.tables["members"], due, now)),
-        **_routes(memory, due, now, store, materialize, moved=moved),
+        **(_routes(memory, due, now, store, every=every) if moved else _stay(memory, now, store)),
     }
     current = [
         *map(conditions.partition, plain_rows(partitions(tables["members"], now, limits.grace))),
@@ -129,36 +120,29 @@ def step(
     ]
     changed = changes(memory.alerts, current, _reasons(memory.alerts, tables["members"], now), now.watermark)
     windows = tables["windows"].count() if moved or memory.windows else 0
-    return Step(changed.lines, Memory(tables, now.watermark, tuple(now.remembered()), tuple(changed.open), windows))
+    compared = tuple(sorted(now.compared()))
+    return changed.lines, Memory(tables, now.watermark, now.boots, compared, tuple(changed.open), windows)
 
 
-def _waited(memory: Memory, read: DataFrame, store: Store) -> Step:
+def _waited(memory: Memory, read: DataFrame, store: Store) -> tuple[list[Line], Memory]:
     """A batch that did not move the watermark: new events wait."""
     tables = {name: store(name, read if name == "waiting" else memory.tables[name]) for name in SCHEMAS}
-    return Step([], memory._replace(tables=tables))
+    return [], memory._replace(tables=tables)
 
 
-def _routes(
-    memory: Memory, due: DataFrame, now: Servers, store: Store, materialize: frames.Checkpoint, *, moved: bool
-) -> dict[str, DataFrame]:
-    """Routes and windows. If no record changes routes, as in most batches, open windows stay open."""
+def _stay(memory: Memory, now: Servers, store: Store) -> dict[str, DataFrame]:
+    """Routes and windows if no record changes routes, as in most batches: open windows stay open."""
     routes, windows = memory.tables["routes"], memory.tables["windows"]
-    if not moved:
-        left = remembered(windows, now) if memory.windows else windows
-        return {"routes": store("routes", routes), "windows": store("windows", left)}
-    values = remembered_and_new(routes, due)
+    left = remembered(windows, now) if memory.windows else windows
+    return {"routes": store("routes", routes), "windows": store("windows", left)}
+
+
+def _routes(memory: Memory, due: DataFrame, now: Servers, store: Store, *, every: bool) -> dict[str, DataFrame]:
+    values = remembered_and_new(memory.tables["routes"], due)
     return {
         "routes": store("routes", routes_at(values, now)),
-        "windows": store("windows", windows_between(values, windows, now, materialize)),
+        "windows": store("windows", windows_between(values, memory.tables["windows"], now, every=every)),
     }
-
-
-def _servers(memory: Memory, arrived: list[Line], limits: StreamLimits, arriving: Arriving) -> Servers | None:
-    """The name servers at the new watermark, or None before the first record."""
-    boots = [as_boot(row) for row in arrived]
-    if not boots and not memory.boots:
-        return None
-    return servers_at_watermark(memory.boots, boots, memory.watermark, limits.silent_after, arriving)
 
 
 def _incidents(tables: Mapping[str, DataFrame], now: Servers, limits: StreamLimits) -> list[Line]:
@@ -175,36 +159,29 @@ def _incidents(tables: Mapping[str, DataFrame], now: Servers, limits: StreamLimi
 def _divergences(memory: Memory, tables: Mapping[str, DataFrame], now: Servers, limits: StreamLimits) -> list[Line]:
     """Rows of DIVERGENCES; those that go on, and have no alert yet, with ``orphaned`` and ``twice``: how many queues of
     user topics no consumer takes, and more than one, by the batch's model and the routes at the watermark."""
-    known = {alert.key for alert in memory.alerts if alert.kind == "divergence"}
+    known = {alert["key"] for alert in memory.alerts if alert["kind"] == "divergence"}
     found = _incidents(tables, now, limits)
-    new = {key: row for row in found if row["open"] and (key := conditions.divergence_key(row)) not in known}
-    harm = {row["key"]: row for row in plain_rows(_harm(new, tables, now))} if new else {}
-    nothing = {"orphaned": 0, "twice": 0}
-    for key, row in new.items():
-        row |= {name: round(harm.get(key, nothing)[name]) for name in nothing}
+    new = [row for row in found if row["open"] and conditions.divergence_key(row) not in known]
+    harmed = plain_rows(_harm(tables, now)) if new else []
+    for row in new:
+        same = (one for one in harmed if (one["broker"], one["cause"]) == (row["broker"], row["cause"]))
+        topics = {one["topic"]: one for one in same if row["t1"] <= one["t1"] <= row["t2"]}
+        row |= {name: round(sum(one[name] for one in topics.values())) for name in ("orphaned", "twice")}
     return found
 
 
-def _harm(new: Mapping[str, Line], tables: Mapping[str, DataFrame], now: Servers) -> DataFrame:
-    """key, orphaned, twice: of each user topic the worst group size and strategy."""
-    windows = tables["windows"].where("t2 is null").drop("kind")
-    names = ("broker", "cause", "t1", "t2")
-    rows = frames.frame_of(windows.sparkSession, [(key, *(row[n] for n in names)) for key, row in new.items()], NEW)
-    same = (
-        (F.col("w.broker") == F.col("n.broker"))
-        & F.col("w.cause").eqNullSafe(F.col("n.cause"))
-        & F.col("w.t1").between(F.col("n.t1"), F.col("n.t2"))
-    )
-    users = with_kind(windows, system_topics(tables["members"])).where("kind = 'user'")
-    topics = users.alias("w").join(F.broadcast(rows).alias("n"), same).select("key", "topic").distinct()
-    view = F.sort_array(F.collect_list(F.struct("broker", "r", "w", "p"))).alias("view")
+def _harm(tables: Mapping[str, DataFrame], now: Servers) -> DataFrame:
+    """topic, broker, cause, t1, orphaned, twice of each open window of a user topic: the worst group size and
+    strategy."""
+    windows = with_kind(tables["windows"].where("t2 is null").drop("kind"), system_topics(tables["members"]))
+    users = windows.where("kind = 'user'").select("topic", "broker", "cause", "t1")
     compared = any_of([(F.col("ns") == ns) & (F.col("boot") == boot) for ns, boot in sorted(now.compared())])
     views = (
         tables["routes"]
         .where(compared)
-        .join(topics.select("topic").distinct(), "topic", "left_semi")
+        .join(users.select("topic").distinct(), "topic", "left_semi")
         .groupBy("topic", "ns")
-        .agg(view)
+        .agg(F.sort_array(F.collect_list(F.struct("broker", "r", "w", "p"))).alias("view"))
         .groupBy("topic")
         .agg(F.sort_array(F.collect_list(F.struct("ns", "view"))).alias("views"))
     )
@@ -214,23 +191,22 @@ def _harm(new: Mapping[str, Line], tables: Mapping[str, DataFrame], now: Servers
         .groupBy("topic")
         .agg(F.max("orphaned_max").alias("orphaned"), F.max("dup_max").alias("twice"))
     )
-    sums = frames.each(F.sum, "orphaned", "twice")
-    return topics.join(worst, "topic", "inner").groupBy("key").agg(*sums)
+    return users.join(worst, "topic", "inner")
 
 
-def _reasons(opened: Sequence[Alert], members: DataFrame, now: Servers) -> dict[str, str]:
+def _reasons(opened: Sequence[Line], members: DataFrame, now: Servers) -> dict[str, str]:
     """By key, why a partition that is no longer found is over; '' if it is not over. Silence of the name server that
     heard the broker, for example, is no reason."""
-    alerts = [alert for alert in opened if alert.kind == "partition"]
+    alerts = [alert for alert in opened if alert["kind"] == "partition"]
     if not alerts:
         return {}
-    about = {alert.key: conditions.partition_of(alert) for alert in alerts}
-    rows = plain_rows(members.where(F.col("broker").isin(sorted({of["broker"] for of in about.values()}))))
+    rows = plain_rows(members.where(F.col("broker").isin(sorted({alert["broker"] for alert in alerts}))))
     found = {conditions.partition_key(row): row for row in rows}
-    return {alert.key: conditions.heard_again(alert, found.get(alert.key), _up(rows, about[alert.key]), now)
-            for alert in alerts}  # fmt: skip
-
-
-def _up(rows: list[Line], member: Mapping[str, Any]) -> list[str]:
-    """The name servers that have not dropped the member."""
-    return [row["ns"] for row in rows if row["up"] and all(row[name] == member[name] for name in MEMBER)]
+    # The name servers that have not dropped a member.
+    up = [(row["ns"], [row[name] for name in MEMBER]) for row in rows if row["up"]]
+    return {
+        alert["key"]: conditions.heard_again(
+            alert, found.get(alert["key"]), [ns for ns, member in up if member == [alert[name] for name in MEMBER]], now
+        )
+        for alert in alerts
+    }

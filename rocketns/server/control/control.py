@@ -24,7 +24,6 @@ from rocketns.server.control.inbox import (
     Inbox,
     Parked,
     WaitingFrame,
-    request_code,
     waiting_bytes_max,
 )
 from rocketns.server.control.measures import Measures, SlowTurns
@@ -200,11 +199,6 @@ class Control:
             began_ns, now_ns = now_ns, self._clock.spent_ns()
             self._inbox.charge(now_ns - began_ns)
             self.slow_turns.note(connection, waiting, now_ns - began_ns)
-            if log.isEnabledFor(logging.DEBUG):
-                code, cost_ms = request_code(waiting.frame), round((now_ns - began_ns) / 1e6, 3)
-                log.debug("request code %d of %s, %d bytes, took control %.3f ms", code, connection.address,
-                          waiting.size, cost_ms,
-                          extra={"code": code, "peer": connection.address, "cost_ms": cost_ms})  # fmt: skip
             if now_ns >= ends_ns:
                 break
         return served

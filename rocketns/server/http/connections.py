@@ -22,7 +22,7 @@ from http import HTTPStatus
 from rocketns.addresses import host_of, unmapped
 from rocketns.config.limits import HOST_PARTS
 from rocketns.server.http.heads import END, HEAD_BYTES_MAX, is_other_protocol, refusal, refused
-from rocketns.server.turns import QUANTUM_NS, HostTurns
+from rocketns.server.turns import PacedTurns
 
 # Between two turns the loop accepts up to 16 connections, so those in the kernel are accepted faster than they ask.
 REQUESTS_PER_TURN_MAX = 4
@@ -167,11 +167,10 @@ class HttpGate:
 
     def __init__(self, objection: Objection | None = None, requests_per_s_max: int | None = None) -> None:
         self._objection = objection
-        self._pause_s = 0.0 if requests_per_s_max is None else REQUESTS_PER_TURN_MAX / requests_per_s_max
+        pause_s = 0.0 if requests_per_s_max is None else REQUESTS_PER_TURN_MAX / requests_per_s_max
+        self._turns = PacedTurns[HttpConnection](at_once=REQUESTS_PER_TURN_MAX, pause_s=pause_s)
         self._guards: dict[asyncio.BaseTransport, HttpConnection] = {}
         self._timer: asyncio.TimerHandle | None = None
-        self._turns: HostTurns[HttpConnection] = HostTurns()
-        self._is_taking = False
         self.closed_late = self.closed_full = self.closed_unread = 0
 
     @property
@@ -210,22 +209,7 @@ class HttpGate:
 
     def want_turn(self, guard: HttpConnection) -> None:
         """It has a whole request, and takes its turn soon."""
-        self._turns.want(guard, guard.host)
-        if not self._is_taking:
-            self._is_taking = True
-            asyncio.get_running_loop().call_soon(self._take_turns)
-
-    def _take_turns(self) -> None:
-        self._is_taking = bool(self._turns)
-        for _ in range(min(REQUESTS_PER_TURN_MAX, len(self._turns))):
-            guard = self._turns.next()
-            self._turns.withdraw(guard)
-            # What it really takes is known too late: it waits for control, and others run meanwhile.
-            self._turns.charge(guard, guard.host, QUANTUM_NS)
-            guard.take_turn()
-        if self._is_taking:
-            loop = asyncio.get_running_loop()
-            loop.call_later(self._pause_s, self._take_turns) if self._pause_s else loop.call_soon(self._take_turns)
+        self._turns.want(guard)
 
     def sweep(self) -> None:
         """Close what takes too long, and do it again in SWEEP_S."""

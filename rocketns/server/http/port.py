@@ -69,7 +69,7 @@ class HttpPort:
         self._listening.socket.setblocking(False)
         self._niceness = niceness
         self._loop = asyncio.new_event_loop()
-        self._stopping = asyncio.Event()
+        self._ready, self._stopping = asyncio.Event(), asyncio.Event()
         self._thread = threading.Thread(target=self._run, name=thread, daemon=True)
 
     @property
@@ -85,11 +85,18 @@ class HttpPort:
         """On its loop, at the end."""
 
     def serve(self) -> None:
-        """Control only, on its running loop. Earlier connections have waited."""
+        """Control only, on its running loop. Earlier connections have waited, and wait on until there is a context."""
         sys.setswitchinterval(SWITCH_INTERVAL_S)
-        if self.tls is not None:
-            self.tls.begin(self._name, self._loop)
         self._thread.start()
+        if self.tls is None:
+            self.call(self._ready.set)
+        else:
+            if self.tls.contexts.test_mode:
+                log.warning(
+                    "%s: nobody can verify its certificate, which is made at each start. Set "
+                    "tls.test.mode.enable=false, tls.server.certPath and tls.server.keyPath", self._name
+                )  # fmt: skip
+            self.tls.contexts.when_ready(lambda _: self.call(self._ready.set))
         log.info("%s: http%s://%s", self._name, "" if self.tls is None else "s", with_port(*self.address))
 
     def call(self, function: Callable[..., object], *arguments: object) -> None:
@@ -100,8 +107,7 @@ class HttpPort:
     def stop(self) -> None:
         """Close all connections. An answer that takes long is cut off."""
         self.call(self._stopping.set)
-        if self.tls is not None:
-            self.call(self.tls.give_up)
+        self.call(self._ready.set)
         if self._thread.ident is not None:
             self._thread.join(STOP_WITHIN_S)
         self._listening.socket.close()
@@ -117,8 +123,7 @@ class HttpPort:
 
     async def _serve(self) -> None:
         guarded = self.gate.guarded(await self.set_up())
-        if self.tls is not None:
-            await self.tls.ready()
+        await self._ready.wait()
         server = await self._listening.serve(guarded if self.tls is None else self.tls.under(guarded))
         self.gate.sweep()
         await self._stopping.wait()

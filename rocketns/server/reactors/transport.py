@@ -24,7 +24,7 @@ from rocketns.server.control.inbox import seems_lookup
 from rocketns.server.missing.asked import Counted, TopicAsker
 from rocketns.server.process import be_nicer
 from rocketns.server.reactors.handle import HANDSHAKE_MS_MAX
-from rocketns.server.stall import IdleAllowance, Stall
+from rocketns.server.stall import Stall
 from rocketns.server.tls.connection import names_in
 from rocketns.server.tls.contexts import TlsContexts
 
@@ -33,36 +33,27 @@ log = logging.getLogger("rocketns.reactors")
 # Answers are joined and sent at the end of a turn, or as soon as there are so many bytes.
 JOINED_BYTES_MAX = 64 * 1024
 
-# The cause that each ending is reported with; and the reason for the log, where the reactor decided to close.
-ENDINGS: dict[int, tuple[Cause, str]] = {
-    Ending.PEER_CLOSED: (Cause.CHANNEL_CLOSE, ""),
-    Ending.FAILED: (Cause.CHANNEL_EXCEPTION, ""),
-    Ending.IDLE: (Cause.CHANNEL_IDLE, "IDLE"),
-    Ending.MALFORMED_FRAME: (Cause.CHANNEL_CLOSE, "malformed frame"),
-    Ending.ENDED: (Cause.CHANNEL_CLOSE, ""),
-    Ending.TOO_MUCH_UNSENT: (Cause.CHANNEL_CLOSE, "too many unsent bytes"),
-    Ending.TOO_MUCH_UNFINISHED: (
-        Cause.CHANNEL_CLOSE,
+# Why the reactor closed a connection, for the log. The peer itself ended the others.
+REASONS: dict[int, str] = {
+    Ending.IDLE: "IDLE",
+    Ending.MALFORMED_FRAME: "malformed frame",
+    Ending.TOO_MUCH_UNSENT: "too many unsent bytes",
+    Ending.TOO_MUCH_UNFINISHED:
         "over the limit for unfinished frames (incomingBytesMax), and this connection is the first to go",
-    ),
-    Ending.TOO_MUCH_UNSENT_IN_ALL: (
-        Cause.CHANNEL_CLOSE,
+    Ending.TOO_MUCH_UNSENT_IN_ALL:
         "over the limit for unsent answers (outgoingBytesTotalMax), and this connection is the first to go",
-    ),
-    Ending.STALLED_FRAME: (Cause.CHANNEL_CLOSE, "too little of its unfinished frame came (progressSeconds)"),
-    Ending.STALLED_ANSWERS: (Cause.CHANNEL_CLOSE, "too little of its unsent answers was taken (progressSeconds)"),
-    Ending.STRANGER: (Cause.CHANNEL_CLOSE, "no network of the access policy has its address"),
-    Ending.TLS_FAILED: (Cause.CHANNEL_CLOSE, "TLS failed"),
-    Ending.TLS_DISABLED: (Cause.CHANNEL_CLOSE, "it wants TLS, and tls.server.mode is disabled"),
-    Ending.NOT_TLS: (Cause.CHANNEL_CLOSE, "it does not use TLS, and tls.server.mode is enforcing"),
-    Ending.NO_CERTIFICATE: (Cause.CHANNEL_CLOSE, "it wants TLS, and there is no usable certificate"),
-    Ending.STALLED_HANDSHAKE: (Cause.CHANNEL_CLOSE, "its TLS handshake, or its PROXY header, did not end within 10 s"),
-    Ending.UNTRUSTED_PROXY: (
-        Cause.CHANNEL_CLOSE,
-        "a PROXY header from an address that is not in rocketns.trustedProxies",
-    ),
-    Ending.WRONG_PROXY_HEADER: (Cause.CHANNEL_CLOSE, "a wrong PROXY header"),
-}
+    Ending.STALLED_FRAME: "too little of its unfinished frame came (progressSeconds)",
+    Ending.STALLED_ANSWERS: "too little of its unsent answers was taken (progressSeconds)",
+    Ending.STRANGER: "no network of the access policy has its address",
+    Ending.TLS_FAILED: "TLS failed",
+    Ending.TLS_DISABLED: "it wants TLS, and tls.server.mode is disabled",
+    Ending.NOT_TLS: "it does not use TLS, and tls.server.mode is enforcing",
+    Ending.NO_CERTIFICATE: "it wants TLS, and there is no usable certificate",
+    Ending.STALLED_HANDSHAKE: "its TLS handshake, or its PROXY header, did not end within 10 s",
+    Ending.UNTRUSTED_PROXY: "a PROXY header from an address that is not in rocketns.trustedProxies",
+    Ending.WRONG_PROXY_HEADER: "a wrong PROXY header",
+}  # fmt: skip
+CAUSES: dict[int, Cause] = {Ending.FAILED: Cause.CHANNEL_EXCEPTION, Ending.IDLE: Cause.CHANNEL_IDLE}
 
 
 class ReactorConnection(Connection):
@@ -168,11 +159,11 @@ class ReactorConnection(Connection):
 
     def ended(self, ending: int) -> Cause:
         """The reactor closed the connection. Returns the cause."""
-        cause, why = ENDINGS[ending]
+        why = REASONS.get(ending, "")
         if why and self._cause is None:
             log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why)
         self.is_open, self.has_ended = False, True
-        return self._cause or cause
+        return self._cause or CAUSES.get(ending, Cause.CHANNEL_CLOSE)
 
 
 OTHER = LanguageCode.OTHER.name
@@ -237,7 +228,7 @@ class ReactorTransport:
         self._threads.append(threading.Thread(target=self._shake_hands, name=HANDSHAKES, daemon=True))
         self._listening: tuple[socket.socket, ...] = ()
         self._goes_on = False
-        self._allowance = IdleAllowance()
+        self._missed_ms = self._missed_until_ms = 0  # by a stall: see `close_idle`
         self._rounds_wanted: list[int] = []
         self.lookups_handed_over = 0
         self.opened_total = self.opened_with_tls = self.open_with_tls = 0
@@ -327,7 +318,7 @@ class ReactorTransport:
         self.endings[ending] += 1
         if ending == Ending.UNTRUSTED_PROXY:
             self.proxies.note(address, self._clock.now().ms)
-        why = ENDINGS[ending][1]
+        why = REASONS.get(ending, "")
         log.info("closeChannel: close the connection to remote address[%s]: %s", address,
                  f"{why}: {reason}" if reason else why)  # fmt: skip
 
@@ -344,12 +335,20 @@ class ReactorTransport:
                 yield topic, lookups, None if address is None else _gone(address), owner
 
     def close_idle(self) -> None:
-        """End the connections that were idle for their limit."""
-        self._reactors.close_idle(self._allowance.reduce(self._clock.now().ms))
+        """End the connections that were idle for their limit, by the time that the reactors are given.
+
+        A connection that was silent since before a stall gets the missed time. One that was heard after it cannot reach
+        its limit before the missed time no longer counts.
+        """
+        now_ms = self._clock.now().ms
+        if now_ms >= self._missed_until_ms:
+            self._missed_ms = 0
+        self._reactors.close_idle(now_ms - self._missed_ms)
 
     def forgive(self, stall: Stall) -> int:
         """Move all idle limits by the length of a stall. Returns the number of connections, with those given away."""
-        self._allowance.add(stall, max(self._netty.idle_ms_max, self._progress_ms_max, HANDSHAKE_MS_MAX))
+        self._missed_ms += stall.missed_ms
+        self._missed_until_ms = stall.ended_ms + max(self._netty.idle_ms_max, self._progress_ms_max, HANDSHAKE_MS_MAX)
         self._rounds_wanted = [rounds + 2 for rounds in self._reactors.rounds]  # the present round may be older
         return self._reactors.connections
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rocketns.access.classes import AccessRequest, access_request
-from rocketns.access.decision import Evidence, evidence_of
+from rocketns.access.decision import Evidence, evidence_of, with_signature
 from rocketns.access.policy import Policy
-from rocketns.access.signature import ACCESS_KEY, Signed, access_key_of, check
+from rocketns.access.signature import ACCESS_KEY, Signed
 from rocketns.addresses import Address, literal, split
 from rocketns.errors import RocketnsError
 from rocketns.processor.requests import request_of
@@ -49,7 +49,7 @@ class Question:
         if self.key is not None:
             signed = Signed.RIGHT if self.key in policy.secrets else Signed.UNKNOWN_KEY
             return replace(of_peer, key=self.key, signed=signed)
-        return replace(of_peer, key=access_key_of(self.command), signed=check(self.command, policy.secrets))
+        return with_signature(of_peer, self.command, policy.secrets)
 
 
 def question_of(words: Sequence[str]) -> Question:

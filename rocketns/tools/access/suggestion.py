@@ -18,8 +18,7 @@ from rocketns.access.classes import RIGHTS, Access
 from rocketns.access.policy_file import FILE_BYTES_MAX, NETWORKS_MAX, PRINCIPALS_MAX
 from rocketns.access.policy_values import ITEMS_MAX, TO_BE_FILLED_IN
 from rocketns.access.principal import Network
-from rocketns.errors import RocketnsError
-from rocketns.extras import install_command
+from rocketns.errors import RocketnsError, install_command
 from rocketns.protocol.codes import RequestCode
 from rocketns.tools.access.notices import joined, plain
 from rocketns.tools.access.refusals import Journals, Left, Needs, Sender, SenderRequests, Sightings

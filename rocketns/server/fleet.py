@@ -1,0 +1,421 @@
+"""The other name servers of the fleet, Java's or rocketns, read again and again, and compared with this one.
+
+Control only, in a task for each of them; what is long runs on another thread. What they disagree about is kept as one
+value for other threads.
+
+A round has its brokers (106). Then, of rocketns, the digests of its 256 buckets of topics, the topics of those that
+differ, and the routes of some of these. Of any other server: every few seconds the names of its topics (206), and in
+each round the routes of some of them in turn, and of all that are suspected.
+
+Of a topic that differs only a digest is known. Two topics whose digests changed alike differ in the same queues of the
+same brokers, so one route explains thousands of topics: those of a broker that one of the two name servers lacks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from rocketns._fast.routes.routes import RouteSlots
+from rocketns.client.connection import OutgoingConnection
+from rocketns.client.name_server import NameServer, UnusableError
+from rocketns.client.remoting_client import MakeConnection, RemotingClient
+from rocketns.client.resolving import others_and_own
+from rocketns.config import Configuration
+from rocketns.config.limits import NAME_BYTES_MAX
+from rocketns.errors import BodyDecodeError
+from rocketns.fleet.answers import (
+    Differing,
+    TopicsFound,
+    differing_digests,
+    differing_groups,
+    route_queues,
+    topic_names,
+)
+from rocketns.fleet.comparing import FactKind, Item
+from rocketns.fleet.digests import DIGEST_BYTES
+from rocketns.fleet.group_view import GroupView, group_view
+from rocketns.fleet.queue_view import QueueDifference, queue_difference
+from rocketns.fleet.state import OWN, Disagreement, FleetState, Member, disagreement, follows
+from rocketns.fleet.suspects import SUSPECTS_MAX, Compared, View
+from rocketns.javatext import parse_int
+from rocketns.processor.context import Now
+from rocketns.protocol.body.route import QueueData
+from rocketns.protocol.codes import DIGEST_BUCKETS, RequestCode, ResponseCode, SerializeType
+from rocketns.routeinfo.events import Event, FleetDiffers
+from rocketns.routeinfo.tables import RouteTables
+from rocketns.routeinfo.view import RouteDigests
+from rocketns.server.clock import Clock
+
+# A view takes 2 µs. After so many, others have their turn.
+GROUPS_AT_ONCE = 200
+
+
+class OwnTables(RouteDigests):
+    """What it gives are copies, so that they can be given to another thread."""
+
+    def __init__(self, tables: RouteTables, slots: RouteSlots) -> None:
+        super().__init__(slots)
+        self._tables = tables
+
+    async def groups(self) -> dict[str, GroupView]:
+        """All groups with an address. A group that changes meanwhile is read as it is at its turn."""
+        table = self._tables.broker_addr_table
+        views: dict[str, GroupView] = {}
+        for number, name in enumerate(list(table)):
+            if number % GROUPS_AT_ONCE == GROUPS_AT_ONCE - 1:
+                await asyncio.sleep(0)
+            group = table.get(name)
+            if group is not None and group.broker_addrs:
+                views[name] = group_view(group)
+        return views
+
+    def group(self, name: str) -> GroupView | None:
+        """One group; None if it is not there, or has no address."""
+        group = self._tables.broker_addr_table.get(name)
+        return group_view(group) if group is not None and group.broker_addrs else None
+
+    def topic_names(self) -> list[str]:
+        return list(self._tables.topic_queue_table)
+
+    def queues(self, topic: str) -> Mapping[str, QueueData]:
+        """The queues of a topic by broker, as the tables have them at this moment."""
+        return self._tables.topic_queue_table.get(topic, {})
+
+    def counts(self) -> tuple[int, int]:
+        """Broker groups and topics."""
+        return len(self._tables.broker_addr_table), len(self)
+
+
+# A slow peer must not delay the next look at its brokers.
+LOOKUPS_WITHIN_S = 1.0
+TOPIC_NAMES_EVERY_MS = 10_000
+SWITCHED_OFF = (ResponseCode.SYSTEM_ERROR,)
+ROCKETNS, OTHER = "rocketns", "other"
+
+
+class Peer(Compared):
+    """``lookups_max`` is how many routes of topics one round may read. ``epoch_ms`` is the wall clock.
+
+    ``name_bytes_max`` is the bound of names.
+    """
+
+    def __init__(
+        self, server: NameServer, own: OwnTables, lookups_max: int, epoch_ms: Callable[[], int],
+        name_bytes_max: int = NAME_BYTES_MAX,
+    ) -> None:  # fmt: skip
+        super().__init__(server.addr)
+        self._server = server
+        self._own = own
+        self._lookups_max = lookups_max
+        self._epoch_ms = epoch_ms
+        self._name_bytes_max = name_bytes_max
+        self._turn: deque[str] = deque()  # topics whose routes are read next
+        self._names_due_ms = 0
+        self._kind, self._error, self._since_ms = "", "not read yet", epoch_ms()
+        self._read_ms: int | None = None
+        self._groups: int | None = None
+        self._topics: int | None = None
+        self._differing = {FactKind.BROKER: 0, FactKind.TOPIC: 0}
+
+    async def read(self) -> None:
+        """One round. Never raises for what the peer does."""
+        try:
+            await self._read_groups()
+            await self._read_topics()
+        except (UnusableError, BodyDecodeError) as error:
+            self._set_error(str(error))
+            self.suspects.clear()
+            self.alike = Counter()
+            self._differing = dict.fromkeys(self._differing, 0)
+            self._groups = self._topics = None
+            self._kind = ""  # another program may come up at the address
+            return
+        self._set_error("")
+        self._read_ms = self._epoch_ms()
+
+    def _set_error(self, error: str) -> None:
+        if bool(error) != bool(self._error):
+            self._since_ms = self._epoch_ms()
+        self._error = error
+
+    def member(self) -> Member:
+        """How it is."""
+        return Member(
+            self.addr, self._kind, self._error, self._since_ms, self._read_ms, self._groups, self._topics,
+            self._differing[FactKind.BROKER], self._differing[FactKind.TOPIC], self.following,
+        )  # fmt: skip
+
+    async def _read_groups(self) -> None:
+        answer = await self._server.ask(RequestCode.GET_BROKER_CLUSTER_INFO, {})
+        own = await self._own.groups()
+        found = await asyncio.to_thread(differing_groups, own, answer.body or b"", self._name_bytes_max)
+        self._groups, self._differing[FactKind.BROKER] = found.groups, found.differ
+        self.set_one_sided(found.one_sided)
+        self.suspects.keep(FactKind.BROKER, (name for name, _, _ in found.differing))
+        for name, own_group, theirs in found.differing:
+            self.suspects.judge(Item(FactKind.BROKER, name), own_group, theirs, self._epoch_ms())
+
+    async def _read_topics(self) -> None:
+        if self._kind == OTHER:
+            await self._read_other()
+            return
+        also = {ResponseCode.REQUEST_CODE_NOT_SUPPORTED}
+        answer = await self._server.ask(RequestCode.GET_ROUTE_DIGESTS, {}, also)
+        if answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            self._kind, self._names_due_ms = OTHER, 0
+            await self._read_other()
+            return
+        self._kind, self._topics = ROCKETNS, parse_int(answer.ext("topics") or "")
+        await self._read_buckets(answer.body or b"")
+
+    async def _read_buckets(self, theirs: bytes) -> None:
+        if len(theirs) != DIGEST_BYTES * DIGEST_BUCKETS:
+            raise UnusableError("its digests have a wrong length")
+        own, count, alike = self._own.buckets(), 0, Counter[int]()
+        differing: Differing[int] = []
+        followers: Differing[int] = []
+        places = range(0, len(own), DIGEST_BYTES)
+        for place in [one for one in places if own[one : one + DIGEST_BYTES] != theirs[one : one + DIGEST_BYTES]]:
+            found = await self._read_bucket(place // DIGEST_BYTES)
+            if found is None:
+                self._forget_topics()
+                return
+            count += found.differ
+            alike += found.alike
+            differing += self.suspects.worth(FactKind.TOPIC, found.differing, SUSPECTS_MAX - len(differing))
+            followers += found.followers[: SUSPECTS_MAX - len(followers)]
+        self._differing[FactKind.TOPIC], self.alike = count, alike
+        found_topics = differing + followers
+        self.suspects.keep(FactKind.TOPIC, (name for name, _, _ in found_topics))
+        for name, ours, other in found_topics:
+            self.suspects.judge(Item(FactKind.TOPIC, name), ours, other, self._epoch_ms(), self.known(ours, other))
+        await self._explain()
+
+    async def _explain(self) -> None:
+        """Read routes of suspected topics."""
+        loop, lookups = asyncio.get_running_loop(), self._lookups_max
+        ends_s = loop.time() + LOOKUPS_WITHIN_S
+        for topic, theirs in self.suspects.unread():
+            detail = self.known(self._own.topic(topic), theirs)  # type: ignore[arg-type]
+            if detail is None:
+                if lookups == 0 or loop.time() > ends_s:
+                    return
+                lookups -= 1
+                detail = await self._difference(topic)
+            self.suspects.explain(topic, detail)
+
+    async def _read_bucket(self, bucket: int) -> TopicsFound | None:
+        """None if the peer gives no names of topics."""
+        answer = await self._server.ask(RequestCode.GET_ROUTE_DIGESTS, {"bucket": str(bucket)}, SWITCHED_OFF)
+        if answer.code in SWITCHED_OFF:
+            return None
+        own, body = self._own.topics(bucket), answer.body or b""
+        return await asyncio.to_thread(differing_digests, own, body, self._name_bytes_max, self.explained)
+
+    async def _read_other(self) -> None:
+        """The names if they are due, suspected topics, and some more in turn."""
+        if self._epoch_ms() >= self._names_due_ms:
+            await self._read_names()
+        loop = asyncio.get_running_loop()
+        suspected, ends_s = deque(self.suspects.names(FactKind.TOPIC)), loop.time() + LOOKUPS_WITHIN_S
+        for _ in range(self._lookups_max):
+            waiting = suspected or self._turn
+            if not waiting or loop.time() > ends_s:
+                break
+            await self._read_route(waiting.popleft())
+        lasting = [one for item, one in self.suspects.lasting() if item.kind is FactKind.TOPIC]
+        self._differing[FactKind.TOPIC] = len(lasting)
+        self.alike = Counter(one.detail.delta for one in lasting if one.detail is not None)
+
+    async def _read_names(self) -> None:
+        self._names_due_ms = self._epoch_ms() + TOPIC_NAMES_EVERY_MS
+        answer = await self._server.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {}, SWITCHED_OFF)
+        if answer.code in SWITCHED_OFF:
+            self._forget_topics()
+            return
+        own, most = self._own.topic_names(), self._name_bytes_max
+        names, one_sided = await asyncio.to_thread(topic_names, own, answer.body or b"", most)
+        self._topics = len(names)
+        self._turn = self._turn or deque(names)
+        for topic in one_sided[: self._lookups_max]:
+            await self._read_route(topic)
+
+    def _forget_topics(self) -> None:
+        """The peer gives no names of topics (enableAllTopicList=false). Its brokers are compared all the same."""
+        self._topics, self._differing[FactKind.TOPIC], self.alike = None, 0, Counter()
+        self.suspects.keep(FactKind.TOPIC, ())
+        self._turn.clear()
+
+    async def _read_route(self, topic: str) -> None:
+        detail = await self._difference(topic)
+        self.suspects.judge(Item(FactKind.TOPIC, topic), *detail.digests, self._epoch_ms(), detail)
+
+    async def _difference(self, topic: str) -> QueueDifference:
+        """Read the route of a topic. UnusableError or BodyDecodeError for a useless answer."""
+        body, own = await self._server.route_body(topic), self._own.topic(topic)
+        theirs: tuple[int | None, Mapping[str, QueueData]] = (None, {})
+        if body is not None:
+            theirs = await asyncio.to_thread(route_queues, body, self._name_bytes_max, own)
+        if theirs[0] == own:
+            return QueueDifference((), 0, (), (own, own))
+        digests = self._own.topic(topic), theirs[0]
+        detail = queue_difference(self._own.queues(topic), theirs[1], self.one_sided, digests)
+        if digests[0] != digests[1]:
+            self.note(detail)
+        return detail
+
+
+log = logging.getLogger("rocketns.fleet")
+
+# From the start of one round to the next. A difference that a round finds for the first time is read again sooner.
+ROUND_S = 2.0
+AGAIN_S = 1.0
+CONNECT_WITHIN_S = 1.5
+ANSWER_WITHIN_S = 2.0
+# A larger answer of a peer ends its connection.
+ANSWER_BYTES_MAX = 4 * 1024 * 1024
+DISAGREEMENTS_MAX = 200
+EVENTS_AT_ONCE_MAX = 20
+
+Deliver = Callable[[list[Event], Now], object]
+
+
+class FleetWatch:
+    """`follow` the peers, again when the configuration may have changed; `stop` at the end.
+
+    ``state`` is replaced as a whole: any thread may read it.
+    """
+
+    def __init__(
+        self, configuration: Configuration, own: OwnTables, clock: Clock, deliver: Deliver,
+        make_connection: MakeConnection = OutgoingConnection,
+    ) -> None:  # fmt: skip
+        self._configuration = configuration
+        self._own = own
+        self._clock = clock
+        self._deliver = deliver
+        # A client of its own: its answers have a smaller limit, and `_tell` logs its failures.
+        self._client = RemotingClient(
+            configuration.read_tls, CONNECT_WITHIN_S, failures=logging.DEBUG, answer_bytes_max=ANSWER_BYTES_MAX,
+            make_connection=make_connection,
+        )  # fmt: skip
+        self._lookups_max = max(1, int(configuration.discovery.peer_lookups_per_second * ROUND_S))
+        self._following: asyncio.Task[None] | None = None
+        self._peers: dict[str, Peer] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._logged: dict[Item, Disagreement] = {}
+        self._since_ms = self._epoch_ms()
+        self.state = FleetState(self._since_ms)
+
+    def follow(self, own_port: int) -> None:
+        """Watch those that `rocketns.peers` names now. This name server itself may be among them."""
+        if self._following is not None:
+            self._following.cancel()
+        addrs = self._configuration.discovery.peer_addresses
+        if addrs or self._peers:
+            self._following = asyncio.get_running_loop().create_task(self._follow(addrs, own_port))
+
+    async def _follow(self, addrs: Sequence[str], own_port: int) -> None:
+        others, _ = await others_and_own(addrs, own_port)
+        self.set_peers(others)
+
+    def set_peers(self, addrs: Iterable[str]) -> None:
+        """Watch these, and no others."""
+        wanted, serialize_type = dict.fromkeys(addrs), SerializeType[self._configuration.serialize_type]
+        for addr in [addr for addr in self._peers if addr not in wanted]:
+            self._tasks.pop(addr).cancel()
+            del self._peers[addr]
+            self._client.disconnect(addr)
+        for addr in wanted:
+            if addr not in self._peers:
+                server = NameServer(self._client, addr, serialize_type, ANSWER_WITHIN_S)
+                most = self._configuration.limits.name_bytes_max
+                self._peers[addr] = Peer(server, self._own, self._lookups_max, self._epoch_ms, most)
+                self._tasks[addr] = asyncio.get_running_loop().create_task(self._watch(self._peers[addr]))
+        self._peers = {addr: self._peers[addr] for addr in wanted}  # in the order of the list
+        self.refresh()
+
+    def stop(self) -> None:
+        """Read nothing more."""
+        for task in (self._following, *self._tasks.values()):
+            if task is not None:
+                task.cancel()
+        self._client.close()
+
+    async def _watch(self, peer: Peer) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            began_s, was = loop.time(), peer.member()
+            try:
+                await peer.read()
+            except Exception:
+                log.exception("the name server %s cannot be compared", peer.addr)
+            self._tell(was, peer.member())
+            self.refresh()
+            if not peer.member().is_readable:
+                self._client.disconnect(peer.addr)
+            wait_s = AGAIN_S if peer.suspects.has_new else ROUND_S
+            await asyncio.sleep(max(AGAIN_S / 2, wait_s - (loop.time() - began_s)))
+
+    def _tell(self, was: Member, now: Member) -> None:
+        if now.is_readable and not was.is_readable:
+            log.info("the name server %s is compared with this one (%s)", now.addr, now.kind)
+        elif now.error and now.error != was.error:
+            log.warning("the name server %s cannot be compared with this one: %s", now.addr, now.error)
+
+    def refresh(self) -> None:
+        """Replace ``state``, and deliver what changed as events."""
+        since = self._suspected()
+        readable = [peer for peer in self._peers.values() if peer.member().is_readable]
+        found = [(item, sides) for item in since if len(sides := self._sides(item, readable)) > 1]
+        chosen = sorted(found, key=lambda one: bool(follows(one[0], readable)))[:DISAGREEMENTS_MAX]  # causes first
+        listed = [
+            disagreement(item, since[item], sides, readable, self._own.queues(item.name)) for item, sides in chosen
+        ]
+        groups, topics = self._own.counts()
+        own = Member(OWN, "rocketns", "", self._since_ms, self._epoch_ms(), groups, topics)
+        members = (own, *(peer.member() for peer in self._peers.values()))
+        self.state = FleetState(self._epoch_ms(), members, tuple(listed), len(found) - len(listed))
+        if events := self._changes(listed):
+            self._deliver(events, self._clock.now())
+
+    def _suspected(self) -> dict[Item, int]:
+        """Since when each thing differs, in the order in which it is listed."""
+        since: dict[Item, int] = {}
+        for peer in self._peers.values():
+            for item, suspicion in peer.suspects.lasting():
+                since[item] = min(suspicion.since_epoch_ms, since.get(item, suspicion.since_epoch_ms))
+        kinds = list(FactKind)
+        return dict(sorted(since.items(), key=lambda one: (kinds.index(one[0].kind), one[0].name)))
+
+    def _sides(self, item: Item, readable: Iterable[Peer]) -> dict[View, list[str]]:
+        """Who says what. A peer that is not suspected says what this name server says.
+
+        There may be one side: this name server's value became like theirs since they were read.
+        """
+        own: View = self._own.group(item.name) if item.kind is FactKind.BROKER else self._own.topic(item.name)
+        sides: dict[View, list[str]] = {own: [OWN]}
+        for peer in readable:
+            suspicion = peer.suspects.of(item)
+            sides.setdefault(own if suspicion is None else suspicion.theirs, []).append(peer.addr)
+        return sides
+
+    def _changes(self, listed: Sequence[Disagreement]) -> list[Event]:
+        """The changes that were not delivered yet. Those beyond the limit for one call wait for the next."""
+        now = {Item(one.kind, one.name): one for one in listed}
+        new = [(item, one, False) for item, one in now.items() if item not in self._logged]
+        over = [(item, one, True) for item, one in self._logged.items() if item not in now]
+        events: list[Event] = []
+        for item, one, is_over in (new + over)[:EVENTS_AT_ONCE_MAX]:
+            events.append(FleetDiffers(one.kind, one.name, str(one), one.since_epoch_ms, is_over))
+            if is_over:
+                del self._logged[item]
+            else:
+                self._logged[item] = one
+        return events
+
+    def _epoch_ms(self) -> int:
+        return self._clock.now().epoch_ms
