@@ -25,7 +25,7 @@ from rocketns.pipeline.jobs.impact import group_members, imbalance, impact
 from rocketns.pipeline.jobs.quality import quality, sources, topic_doubts
 from rocketns.pipeline.jobs.reach import late_days, reaches, suspects, with_repaired_times
 from rocketns.pipeline.jobs.state import Base, base, broker_intervals, topic_intervals
-from rocketns.pipeline.jobs.tallies import callers, counts, covered, gaps, hours
+from rocketns.pipeline.jobs.tallies import LOOKUP, callers, counts, covered, gaps, hours
 from rocketns.pipeline.jobs.topics import (
     clients,
     dead_topics,
@@ -230,7 +230,7 @@ def _state(read: RunInput, seen: Observation, results: Results) -> BaseTables:
     days = late_days(read.files, {(row["day"], row["ns"]): row["offset"] for row in read.clocks}, seen.t1)
     strays = suspects(events.where(F.col("dt").isin(days)), seen.t1) if days else {}
     events = materialized_if_small(with_repaired_times(events, strays, seen.t1))
-    lookups = results.checkpoint(events.where("ev = 'lookup'"))
+    lookups = results.checkpoint(events.where("ev = 'lookup'").select(*LOOKUP))
     known = base(events, seen)
     results.save("ns_uptime", known.uptime)
     together(

@@ -9,6 +9,8 @@ from rocketns.pipeline.contract.frames import Observation, columns, conform, eac
 from rocketns.pipeline.contract.terms import HOUR_US
 
 SENDER = ("ns", "broker", "bid", "addr")
+# What is read of lookups.
+LOOKUP = ("ns", "ev", "ts", "client", "lang", "cv", "topic", "n", "miss", "iv_ms")
 # n: how many heartbeats of an address came gap_ms after the previous one.
 GAPS = columns("ns:string broker:string bid:int addr:string gap_ms:long n:long")
 # observed, members_early, topics_early: as in SOURCES.

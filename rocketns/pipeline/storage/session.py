@@ -15,8 +15,9 @@ CACHED_CLASSES = 2000
 # Dynamic pruning of partitions fails where stored events and those of open files are one frame: Spark applies the
 # filter to both, but computes it for the partitioned one only. It would save little, since most jobs read every name
 # server. With one writer for each folder that a task writes to, Spark need not sort. Files are small, and opening one
-# costs about as much as reading 64 KiB. Plans are neither checked after each rule nor written as long texts for a page
-# that nobody opens.
+# costs about as much as reading 64 KiB. Lists of up to 50,000 groups are collected in memory: by default a task sorts
+# all its rows from 128 groups on. Plans are neither checked after each rule nor written as long texts for a page that
+# nobody opens.
 RUN_SETTINGS = {
     "spark.sql.files.openCostInBytes": "65536",
     "spark.sql.lightweightPlanChangeValidation": "false",
