@@ -10,6 +10,7 @@ from functools import cached_property
 from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.frames import Table
 from rocketns.pipeline.contract.terms import AuditVerdict
+from rocketns.pipeline.incidents.facts import History
 from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Incident
 
@@ -61,8 +62,7 @@ class ReportInput:
     @cached_property
     def name_servers(self) -> Sequence[str]:
         """All name servers that the tables know, sorted."""
-        tables = (self["ns_uptime"], self["sources"], self["broker_intervals"])
-        return sorted({str(row["ns"]) for table in tables for row in table.rows if row.get("ns") is not None})
+        return History(self.tables, self.t0, self.t1).name_servers
 
     def __getitem__(self, name: str) -> Table:
         return self.tables.get(BY_NAME[name].name, NO_ROWS)

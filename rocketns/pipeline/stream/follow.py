@@ -18,7 +18,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
@@ -30,7 +30,7 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.saying import Say, _
 from rocketns.pipeline.storage.arrow import Rows, events_of, rows_of
-from rocketns.pipeline.storage.folders import Folder, folder_at
+from rocketns.pipeline.storage.folders import folder_at
 from rocketns.pipeline.stream.memory import Arriving
 from rocketns.pipeline.stream.outlets import AlertLog, Alertmanager, Line, Webhook
 from rocketns.pipeline.stream.reading import JournalOffset, JournalPoll, look
@@ -38,7 +38,6 @@ from rocketns.pipeline.stream.statestore import StateStore
 from rocketns.pipeline.stream.step import SCHEMAS, Memory, New, StreamLimits, step
 
 ALERTS_FILE = "alerts.jsonl"
-Outlet = AlertLog | Webhook | Alertmanager
 
 
 class Following(NamedTuple):
@@ -59,26 +58,7 @@ def follow(spark: SparkSession, following: Following, say: Say) -> int:
 
     BadInput if the journal is not there, or the alerts cannot be written.
     """
-    out = folder_at(spark, following.out).here
-    if out is None:
-        said = _("--out %(out)s: this process writes the alerts itself, so it needs a folder on this machine")
-        raise BadInput(said % {"out": following.out})
-    journal = folder_at(spark, following.journal)
-    if not journal.exists():
-        raise BadInput(
-            _("--journal %(journal)s does not exist: set it to the folder that holds v=1")
-            % {"journal": following.journal}
-        )
-    outlets: list[Outlet] = [AlertLog(out / ALERTS_FILE)]
-    if following.webhook:
-        outlets.append(Webhook(following.webhook, say))
-    if following.alertmanager:
-        outlets.append(Alertmanager(following.alertmanager, say))
-    checkpoint = following.checkpoint or f"{following.out.rstrip('/')}/checkpoint"
-    store = StateStore(spark, f"{checkpoint}/memory", SCHEMAS)
-    follower = Follower(spark, journal, store, outlets, following.limits, say)
-    shown = {"journal": following.journal, "file": out / ALERTS_FILE}
-    say(_("following %(journal)s; alerts go to %(file)s") % shown)
+    follower = Follower(spark, following, say)
     with signalled() as is_asked:
         while not is_asked.is_set():
             began = time.monotonic()
@@ -93,24 +73,29 @@ class Follower:
     """The batches, one after another. ``done``: how many this process has finished; ``is_behind``: whether more is
     there than the last look read."""
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        journal: Folder,
-        store: StateStore,
-        outlets: Sequence[Outlet],
-        limits: StreamLimits,
-        say: Say,
-    ) -> None:
-        self._spark, self._journal, self._store, self._limits = spark, journal, store, limits
-        self._outlets, self._say = outlets, say
-        version = store.last()
-        plain = version.plain
-        self._batch = version.batch
-        self.memory = Memory.of(version.tables, plain["memory"] if plain else None)
+    def __init__(self, spark: SparkSession, following: Following, say: Say) -> None:
+        out, journal = folder_at(spark, following.out).here, folder_at(spark, following.journal)
+        if out is None:
+            said = _("--out %(out)s: this process writes the alerts itself, so it needs a folder on this machine")
+            raise BadInput(said % {"out": following.out})
+        if not journal.exists():
+            said = _("--journal %(journal)s does not exist: set it to the folder that holds v=1")
+            raise BadInput(said % {"journal": following.journal})
+        self._spark, self._journal, self._limits, self._say = spark, journal, following.limits, say
+        self._outlets: list[AlertLog | Webhook | Alertmanager] = [AlertLog(out / ALERTS_FILE)]
+        if following.webhook:
+            self._outlets.append(Webhook(following.webhook, say))
+        if following.alertmanager:
+            self._outlets.append(Alertmanager(following.alertmanager, say))
+        checkpoint = following.checkpoint or f"{following.out.rstrip('/')}/checkpoint"
+        self._store = StateStore(spark, f"{checkpoint}/memory", SCHEMAS)
+        self._batch, tables, plain = self._store.last()
+        self.memory = Memory.of(tables, plain["memory"] if plain else None)
         self.places = [JournalOffset(*row) for row in plain["places"]] if plain else []
         self.done = 0
         self.is_behind = False
+        shown = {"journal": following.journal, "file": out / ALERTS_FILE}
+        say(_("following %(journal)s; alerts go to %(file)s") % shown)
         if plain:
             self._show(plain["lines"])
 
