@@ -16,7 +16,7 @@ from aiohttp.web import BaseRequest, RequestHandler
 from interop.harness.servers import NameServer as Process
 from interop.harness.wire import eventually
 from rocketns.addressserver import listing as listing_module
-from rocketns.addressserver.listing import Probing, ReadyNameServers
+from rocketns.addressserver.listing import ReadyNameServers
 from rocketns.addressserver.server import ANSWER_BYTES_MAX
 from rocketns.client import name_server
 from rocketns.client.name_server import NameServer
@@ -189,14 +189,11 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def probed(addr: str) -> tuple[bool, str | None]:
     """Whether the address server would list it now, and why `rocketns health` says that it is not ready."""
-    client, listing = (
-        RemotingClient(lambda: TlsConfig.read({}, {}), answer_bytes_max=ANSWER_BYTES_MAX),
-        ReadyNameServers(0.0),
-    )
-    asking = Probing(client, listing, SerializeType.JSON)
-    asking.set_addresses({addr: addr})
-    await asking.ask_all()
-    listed = listing.listed(asyncio.get_running_loop().time()).addresses
+    client = RemotingClient(lambda: TlsConfig.read({}, {}), answer_bytes_max=ANSWER_BYTES_MAX)
+    listing = ReadyNameServers(client, SerializeType.JSON)
+    listing.set_addresses({addr: addr})
+    await listing.ask_all()
+    listed = listing.listed(asyncio.get_running_loop().time())
     why = await NameServer(client, addr, SerializeType.JSON, within_s=60.0).why_not_ready()
     client.close()
     return listed == (addr,), why
