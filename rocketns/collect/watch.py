@@ -150,7 +150,8 @@ class Watch:
         if before is None or sent.s < self._changed_s:
             self.rounds.failed(topic, again=True)
             return
-        seen = SeenTopic(digest(body), sent.ms, sent.s)
+        # What an answer says of brokers that are in no list yet is told later, and changed since the answer before.
+        seen = SeenTopic(digest(body), before.sent_ms if topic in self._early else sent.ms, sent.s)
         self.rounds.answered(topic, seen)
         if before.digest == seen.digest:
             return
@@ -164,6 +165,7 @@ class Watch:
             name not in self.observed.tables.broker_addr_table for name, _ in found.queue_datas
         ):
             self._early.add(topic)
+            self.rounds.answered(topic, seen._replace(sent_ms=before.sent_ms))
         events = self.observed.route(topic, found)
         # A broker that was not there had no topic.
         for came_ms, some in groupby(events, lambda event: self._came_ms.get(_broker(event) or "", 0)):

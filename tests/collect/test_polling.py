@@ -190,6 +190,22 @@ def test_a_topic_on_a_broker_that_no_list_of_groups_has_comes_soon_after_it() ->
     on(lambda: Bench(script()), test)
 
 
+def test_a_route_that_is_read_before_the_broker_in_it_does_not_make_the_change_later() -> None:
+    async def test(bench: Bench) -> None:
+        await unchanged(bench)
+        changed_s = bench.now_s
+        bench.server.script.topics["U"]["c"], bench.server.script.brokers["c"] = {}, "10.0.0.3:1"
+        for _ in range(2):
+            bench.upstream.look_at(["U"])
+            await asyncio.sleep(0.1)
+        assert bench.notes.events == []
+        await asyncio.sleep(6)
+        ((put, since_s, _),) = bench.told(TopicsPut)
+        assert (put.broker_name, since_s <= changed_s) == ("c", True)
+
+    on(lambda: Bench(script()), test)
+
+
 def test_an_answer_that_is_older_than_a_change_is_asked_for_again() -> None:
     """A lookup that was sent before the brokers were read, and is answered after them."""
 
