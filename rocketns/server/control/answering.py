@@ -104,7 +104,8 @@ TOO_LARGE = dispatch.reply_of(RequestError("the answer does not fit into a frame
 class Answering:
     """Runs on control's thread. Answers that wait for the disk, or for the product environment, are sent later.
 
-    ``when_written`` calls back when the journal has written the change of routes that was delivered last, or soon.
+    ``when_written`` calls back when the journal has written the change of routes that was delivered last. It calls back
+    without that, too, where the write fails or takes too long.
     ``remember_allowed`` is told of lookups that whoever sends the same bytes may send.
     """
 

@@ -106,7 +106,7 @@ class Control:
         self._answering.measure(measures)
 
     def stop(self) -> None:
-        """Process nothing more. WaitingFrame requests are dropped, as in Java, so slow ones do not delay the exit."""
+        """Process nothing more. Requests that wait are dropped, as in Java, so slow ones do not delay the exit."""
         self._stopped = True
 
     @property
