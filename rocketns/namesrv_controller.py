@@ -20,8 +20,7 @@ from rocketns.first_routes import FirstRoutes
 from rocketns.processor.trail import COUNTED_EVERY_MS
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.server.clock import Clock
-from rocketns.server.confirming import TICK_MS, Confirming
-from rocketns.server.control.expiry import SCAN
+from rocketns.server.control.expiry import CONFIRM_EVERY_MS, SCAN
 from rocketns.server.core import Core, CoreState, Outside
 from rocketns.server.facts import Facts, JournalFacts
 from rocketns.server.fleet import FleetWatch, OwnTables
@@ -102,21 +101,19 @@ class NamesrvController:
         self.reactor_transport = ReactorTransport(configuration, self.reactors, core.control, self.clock, self.tls)
         core.missing.take_from(self.reactor_transport.drain_missing)
 
-        deliver, refusing = core.delivery.deliver, partial(refuses, self.reach)
-        self.confirming = Confirming(configuration.restore, state.tables, self.clock, core.expiry, refusing, deliver)
         own = OwnTables(state.tables, state.publisher.slots)
-        self.fleet = FleetWatch(configuration, own, self.clock, deliver, self._charged)
+        self.fleet = FleetWatch(configuration, own, self.clock, core.delivery.deliver, self._charged)
         self._add_jobs()
         self.facts = Facts(
             core, self.name, self.reactor_transport, self.tls, self.fleet, self.writer, self._read_journal
         )
 
     def _outside(self) -> Outside:
-        journal = self.journal
+        journal, world = self.journal, (self.client, self.writer, self.reactors, partial(refuses, self.reach))
         if journal is None:
-            return Outside(self.client, self.writer, self.reactors)
+            return Outside(*world)
         lookups = journal.lookups.count if journal.counts_lookups else None
-        return Outside(self.client, self.writer, self.reactors, journal.record, journal.written.when_written, lookups)
+        return Outside(*world, journal.record, journal.written.when_written, lookups)
 
     def _read_journal(self) -> JournalFacts | None:
         if self.journal is None:
@@ -154,7 +151,7 @@ class NamesrvController:
         add("printAllPeriodically", self.core.context.kv_config.print_all,
             first_ms=now_ms + FIRST_KV_PRINT_MS, every_ms=KV_PRINT_INTERVAL_MS)  # fmt: skip
         every(COUNTED_EVERY_MS, "countAdminRequests", self._deliver_counted)
-        every(TICK_MS, "confirmBrokers", self.confirming.tick)
+        every(CONFIRM_EVERY_MS, "confirmBrokers", self.core.expiry.confirm)
         every(IDLE_CHECK_INTERVAL_MS, "closeIdle", self._close_idle)
         every(WATCH_INTERVAL_MS, "FileWatchService", self.tls.check_files)
         every(REPORT_INTERVAL_MS, "reportRates", self.rates.report)
@@ -209,7 +206,7 @@ class NamesrvController:
             self._accept()
         self.core.lookup_switch.update(self.clock.now())
         self.core.stalls.begin(self.reactor_transport)
-        self.confirming.tick()
+        self.core.expiry.confirm()
         self.fleet.follow(self.port)
 
     async def _let_peers_wait(self) -> None:
@@ -329,7 +326,6 @@ class NamesrvController:
         self.fleet.stop()
         self.core.control.stop()
         self.core.expiry.stop()
-        self.confirming.stop()
         self.reach.close()
         counts = self.core.context.registrations
         log.info("registrations: %d, %d of them repeated the broker's last body", counts.total, counts.repeated)

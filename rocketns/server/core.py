@@ -6,7 +6,7 @@ beside the first can build it alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from rocketns.server.clock import Clock, Jobs
 from rocketns.server.control.answering import Answering, DeferredLookups
 from rocketns.server.control.control import Control
 from rocketns.server.control.expiry import Expiry
-from rocketns.server.control.housekeeping import BrokerHousekeeping, MassSilence
+from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.missing.watching import MissingWatch
 from rocketns.server.product_environment import ProductEnvironment
 from rocketns.server.publishing.delivery import EventDelivery, MinBrokerNotifier, Recorder
@@ -45,11 +45,15 @@ class CoreState:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """How the core reaches the world. ``record``, ``when_written`` and ``count_lookup`` are the journal's."""
+    """How the core reaches the world. ``record``, ``when_written`` and ``count_lookup`` are the journal's.
+
+    ``refuses``: see `Expiry`.
+    """
 
     client: RemotingClient
     writer: FileWriter
     reactors: Reactors
+    refuses: Callable[[str, str | None], Awaitable[bool]]
     record: Recorder | None = None
     when_written: Callable[[Callable[[], None]], None] | None = None
     count_lookup: CountLookup | None = None
@@ -97,7 +101,8 @@ class Core:
         )
         self.jobs = Jobs()
         self.stalls = StallWatch(clock, self.jobs, tables, self.delivery)
-        silence = MassSilence(self.context, clock, self.delivery)
-        housekeeping = BrokerHousekeeping(self.context, clock, self.delivery, self.stalls, silence)
+        housekeeping = BrokerHousekeeping(self.context, clock, self.delivery, self.stalls)
         self.control = Control(configuration, clock, answering, housekeeping, deferred, self.reactors)
-        self.expiry = Expiry(self.context, clock, self.jobs, self.stalls, self.control, silence)
+        self.expiry = Expiry(
+            self.context, clock, self.jobs, self.stalls, self.delivery, self.control, housekeeping, outside.refuses
+        )
