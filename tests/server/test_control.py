@@ -23,7 +23,7 @@ from rocketns.routeinfo.events import (
     TopicsPut,
 )
 from rocketns.server.clock import Clock
-from rocketns.server.control.answering import Answering, DeferredLookups
+from rocketns.server.control.answering import Answering
 from rocketns.server.control.control import Control
 from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.control.inbox import Inbox
@@ -81,6 +81,7 @@ class Served:
 
     def __init__(self, time: Time, good: tuple[bytes, ...] = (FRAME,)) -> None:
         self.time, self.order, self.good = time, cast(list[str], []), good
+        self.deferred = NoneDeferred()
 
     def serve(self, peer: Peer, frame: bytes, refusal: object, _epoch: int) -> bool:
         assert refusal is None
@@ -113,8 +114,7 @@ class NoneDeferred:
 def control_of(served: Served, home: Path) -> Control:
     configuration = Configuration.build(None, home=home)
     answering, housekeeping = cast(Answering, served), cast(BrokerHousekeeping, NoBrokers())
-    deferred, reactors = cast(DeferredLookups, NoneDeferred()), Mock(replied_bytes=0)
-    return Control(configuration, served.time, answering, housekeeping, deferred, reactors)
+    return Control(configuration, served.time, answering, housekeeping, Mock(replied_bytes=0))
 
 
 async def turns() -> None:

@@ -14,7 +14,7 @@ from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.unregistration import UnregisterRequest
 from rocketns.server.clock import Clock
-from rocketns.server.control.answering import BEYOND_RATE, OVERLOAD, Answering, DeferredLookups
+from rocketns.server.control.answering import BEYOND_RATE, OVERLOAD, Answering
 from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.control.inbox import (
     ANY_SIZE,
@@ -45,13 +45,12 @@ class Control:
 
     def __init__(
         self, configuration: Configuration, clock: Clock, answering: Answering, housekeeping: BrokerHousekeeping,
-        deferred: DeferredLookups, reactors: Reactors,
+        reactors: Reactors,
     ) -> None:  # fmt: skip
         limits = configuration.limits
         self._clock = clock
         self._answering = answering
         self._housekeeping = housekeeping
-        self._deferred = deferred
         self._reactors = reactors
         self._turn_requests_max = limits.turn_requests_max
         self._waiting_bytes_max = waiting_bytes_max(limits)
@@ -102,8 +101,7 @@ class Control:
 
     def measure(self, measures: Measures) -> None:
         """Count requests and turns from now on."""
-        self._measures = measures
-        self._answering.measure(measures)
+        self._measures = self._answering.measures = measures
 
     def stop(self) -> None:
         """Process nothing more. WaitingFrame requests are dropped, as in Java, so slow ones do not delay the exit."""
@@ -176,7 +174,7 @@ class Control:
 
     def _end_turn(self, began_ns: int, after_ns: int) -> None:
         self._reactors.next_epoch()
-        self._deferred.answer_due()
+        self._answering.deferred.answer_due()
         now_ns = self._clock.spent_ns()
         self.slow_turns.end(now_ns - began_ns, now_ns - after_ns, now_ns)
         if self._measures is not None:
