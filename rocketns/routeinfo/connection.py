@@ -59,6 +59,9 @@ class Connection:
     def allow_lookups(self) -> None:
         """Its peer may look routes up, whatever is in the requests: until the policy changes control is not asked."""
 
+    def release(self, frame_bytes: int) -> None:
+        """One of its frames no longer waits for control."""
+
     def begin_request(self) -> None:
         self.in_flight += 1
         self.received += 1

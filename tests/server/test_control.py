@@ -69,6 +69,9 @@ class Peer:
     def end_request(self) -> None:
         self.in_flight -= 1
 
+    def release(self, frame_bytes: int) -> None:
+        """No reactor counts it."""
+
     def flush(self) -> None:
         """Nothing was written."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Container
+from collections.abc import Container
 from operator import attrgetter
 
 from rocketns._fast.reactor.reactors import Reactors
@@ -23,6 +23,7 @@ from rocketns.server.control.inbox import (
     Gate,
     Inbox,
     Parked,
+    TakeAnswer,
     WaitingFrame,
     waiting_bytes_max,
 )
@@ -63,24 +64,15 @@ class Control:
         self.slow_turns = SlowTurns()
 
     def submit(
-        self, connection: Connection, frame: bytes | memoryview, release: Callable[[int], object] | None = None,
-        *, is_beyond_rate: bool = False, epoch: int = 0,
+        self, connection: Connection, frame: bytes | memoryview, *, is_beyond_rate: bool = False, epoch: int = 0,
+        take: TakeAnswer | None = None,
     ) -> None:  # fmt: skip
-        """Take a whole frame, which waits undecoded. ``release`` is called with its size when it waits no more.
+        """Take a whole frame, which waits undecoded, as a `WaitingFrame` with these fields.
 
-        ``is_beyond_rate``: its host makes too many requests, so it is refused. Its header is enough then. ``epoch``: in
-        which a reactor handed it over.
+        One that is beyond the rate of its host is refused, and its header is enough then.
         """
         connection.begin_request()
-        self._inbox.submit(connection, frame, release, is_beyond_rate=is_beyond_rate, epoch=epoch)
-        self._want_turn()
-
-    def submit_answer(
-        self, connection: Connection, frame: bytes, take: Callable[[bytes | memoryview | None], object]
-    ) -> None:
-        """Give an answer to a request of this server to ``take`` when its host has its turn: see `WaitingFrame`."""
-        connection.begin_request()
-        self._inbox.submit(connection, frame, take=take)
+        self._inbox.submit(connection, frame, is_beyond_rate=is_beyond_rate, epoch=epoch, take=take)
         self._want_turn()
 
     @property
@@ -222,7 +214,7 @@ class Control:
             self._end_epoch(waiting)
 
     def _serve(self, connection: Connection, waiting: WaitingFrame) -> None:
-        waiting.release_once()
+        waiting.release(connection)
         epoch, refusal = waiting.epoch, OVERLOAD if waiting.is_refused else None
         if waiting.is_lookup:  # which does not wait for itself
             self._end_epoch(waiting)
@@ -241,7 +233,7 @@ class Control:
     def _park(self, connection: Connection, waiting: WaitingFrame) -> None:
         """The peer does not take its answers: this frame and the connection's other frames wait until it does."""
         for one in [waiting, *self._inbox.drop(connection)]:
-            one.release_once()
+            one.release(connection)
             self._end_epoch(one)
             self._parked.park(connection, one)
         if not connection.is_full:  # the answers were taken just now
@@ -261,5 +253,5 @@ class Control:
     def _drop(self, connection: Connection, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE) -> None:
         for waiting in self._inbox.drop(connection, keeps, kept_bytes_max):
             connection.end_request()
-            waiting.release_once()
+            waiting.release(connection)
             self._end_epoch(waiting)

@@ -70,6 +70,8 @@ def request_code(frame: bytes | memoryview) -> int:
 
 
 Key = TypeVar("Key", bound=Hashable)
+# Gets an answer in its turn, None in place of one that was refused.
+TakeAnswer = Callable[[bytes | memoryview | None], object]
 
 ANY_SIZE = sys.maxsize
 FRAME_COST_BYTES = 256  # added to the bytes of each waiting frame, as in the reactors
@@ -86,30 +88,29 @@ def waiting_bytes_max(limits: Limits) -> int:
 class WaitingFrame:
     """One frame of ``size`` bytes. A refused one has only its header left. ``is_beyond_rate``: why it is refused.
 
-    ``release`` is called with the size, once, when the frame leaves the inbox for the first time. ``take``: it is no
-    request but an answer, for this function; None in place of one that was refused. ``epoch``: in which a
-    reactor handed it over; 0 where nobody waits for its effect any longer.
+    ``take``: it is no request but an answer, for this function. ``epoch``: in which a reactor handed it over; 0 where
+    nobody waits for its effect any longer.
     """
 
     frame: bytes | memoryview
     size: int
     is_lookup: bool
     is_refused: bool
-    release: Callable[[int], object] | None = None
-    take: Callable[[bytes | memoryview | None], object] | None = None
     is_beyond_rate: bool = False
     epoch: int = 0
+    take: TakeAnswer | None = None
+    is_released: bool = False
 
     def refuse(self) -> None:
         """Keep the header only, which is enough for SYSTEM_BUSY."""
         self.is_refused = True
         self.frame = bytes(self.frame[: header_end(self.frame)])
 
-    def release_once(self) -> None:
-        """A frame that is parked and put back is released when it is parked."""
-        if self.release is not None:
-            self.release(self.size)
-            self.release = None
+    def release(self, connection: Connection) -> None:
+        """The frame leaves the inbox. One that is parked and put back is released when it is parked."""
+        if not self.is_released:
+            connection.release(self.size)
+            self.is_released = True
 
 
 class _Line:
@@ -147,13 +148,12 @@ class Inbox(Generic[Key]):
         return self._size
 
     def submit(
-        self, key: Key, frame: bytes | memoryview, release: Callable[[int], object] | None = None,
-        take: Callable[[bytes | memoryview | None], object] | None = None,
-        *, is_beyond_rate: bool = False, epoch: int = 0,
+        self, key: Key, frame: bytes | memoryview, *, is_beyond_rate: bool = False, epoch: int = 0,
+        take: TakeAnswer | None = None,
     ) -> bool:  # fmt: skip
         """Add a frame; False if it is refused. One beyond the rate of its host always is."""
         line = self._line_of(key)
-        waiting = WaitingFrame(frame, len(frame), seems_lookup(frame), False, release, take, is_beyond_rate, epoch)
+        waiting = WaitingFrame(frame, len(frame), seems_lookup(frame), False, is_beyond_rate, epoch, take)
         queue = waiting.is_lookup
         if is_beyond_rate or (line.queued[queue] and self._queued[queue] >= self._capacities[queue]):
             waiting.refuse()
