@@ -46,7 +46,6 @@ FIRST_KV_PRINT_MS = 60_000
 KV_PRINT_INTERVAL_MS = 10 * 60_000
 # The shortest interval.
 IDLE_CHECK_INTERVAL_MS = 1_000
-REFUSED_INTERVAL_MS = 10_000
 # At the end: how long answers wait for the disk while their connections are open, and how long the writes may take.
 ANSWER_WITHIN_S = 0.6
 WRITE_WITHIN_S = 2.4
@@ -150,7 +149,7 @@ class NamesrvController:
         add(SCAN, self.core.expiry.scan, first_ms=now_ms + FIRST_SCAN_MS, every_ms=scan_ms)
         add("printAllPeriodically", self.core.context.kv_config.print_all,
             first_ms=now_ms + FIRST_KV_PRINT_MS, every_ms=KV_PRINT_INTERVAL_MS)  # fmt: skip
-        every(COUNTED_EVERY_MS, "countAdminRequests", self._deliver_counted)
+        every(COUNTED_EVERY_MS, "countedRequests", self._deliver_counted)
         every(CONFIRM_EVERY_MS, "confirmBrokers", self.core.expiry.confirm)
         every(IDLE_CHECK_INTERVAL_MS, "closeIdle", self._close_idle)
         every(WATCH_INTERVAL_MS, "FileWatchService", self.tls.check_files)
@@ -162,13 +161,17 @@ class NamesrvController:
         if config.access.views_file:
             every(FOLLOW_INTERVAL_MS, "viewsFile", self.views_file.check)
             self.core.delivery.watch(self.views_file.watch)
-        every(REFUSED_INTERVAL_MS, "refusedRequests", self._tell_refused)
         if self.journal is not None:
             every(config.journal.journal_fsync_ms, "journal", self._tick_journal)
 
-    def _deliver_counted(self) -> None:
-        """Admin requests without effect that were repeated: those since the last call."""
-        self.core.delivery.deliver([*self.core.context.trail.take_counted()], self.clock.now())
+    def _deliver_counted(self, after_ms: int = INTERVAL_MS) -> None:
+        """Requests that were only counted since their last event: of admins, those that repeat one without effect;
+        refused ones, also takeovers without a policy, whose last event is ``after_ms`` old.
+        """
+        now, context = self.clock.now(), self.core.context
+        context.note(context.trail.take_counted())
+        context.note(context.guard.refusals.due(now.ms, after_ms))
+        self.core.delivery.deliver(context.take_events(), now)
 
     def every(self, ms: int, name: str, run: Callable[[], None]) -> None:
         """Add a periodic job of the process itself. Call it before `start`."""
@@ -255,12 +258,6 @@ class NamesrvController:
         self.core.view_counts.renumber(self.core.context.views)
         self.core.context.views = views
 
-    def _tell_refused(self, after_ms: int = INTERVAL_MS) -> None:
-        """Those that were counted; without a policy, takeovers are."""
-        now = self.clock.now()
-        self.core.context.note(self.core.context.guard.refusals.due(now.ms, after_ms))
-        self.core.delivery.deliver(self.core.context.take_events(), now)
-
     def _tick_journal(self) -> None:
         if self.journal is not None and self.journal.is_started:
             self.journal.tick(self.clock.now().epoch_ms)
@@ -286,12 +283,13 @@ class NamesrvController:
         """
         for name, doc in self.configuration.unused().items():
             log.warning("%s is accepted but not used by rocketns (%s)", name, doc)
-        for sentence in self.configuration.passed_over():
-            log.warning("configuration file: %s", sentence)
-        for sentence in self.configuration.passed_over_system_properties():
-            log.warning("command line: %s", sentence)
-        for sentence in self.configuration.passed_over_tls():
-            log.warning("TLS properties file: %s", sentence)
+        for source, sentences in (
+            ("configuration file", self.configuration.passed_over()),
+            ("command line", self.configuration.passed_over_system_properties()),
+            ("TLS properties file", self.configuration.passed_over_tls()),
+        ):
+            for sentence in sentences:
+                log.warning("%s: %s", source, sentence)
 
     def reread(self) -> None:
         """Re-read the TLS files, and those properties of the configuration file that take effect without a restart."""
@@ -336,8 +334,7 @@ class NamesrvController:
         self.reactor_transport.stop()
         for listening in self._all_listening():
             listening.socket.close()
-        self._tell_refused(after_ms=0)
-        self._deliver_counted()
+        self._deliver_counted(after_ms=0)
         await self._stop_journal()
         await _wait(written, began + WRITE_WITHIN_S - asyncio.get_running_loop().time())
         if not written.is_set():
