@@ -13,6 +13,7 @@ from rocketns import files
 from rocketns.access.policy import Policy
 from rocketns.access.refusals import INTERVAL_MS
 from rocketns.client.connection import Forget, OutgoingConnection
+from rocketns.client.reach import ReachRules, refuses
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration, properties
 from rocketns.files import FileWriter
@@ -28,7 +29,7 @@ from rocketns.server.following import WATCH_INTERVAL_MS as FOLLOW_INTERVAL_MS
 from rocketns.server.following import AccessFile, ViewsFile, in_a_thread
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.missing.watching import TICK_MS as MISSING_INTERVAL_MS
-from rocketns.server.outgoing import ChargedConnection, ReachRules, refuses
+from rocketns.server.outgoing import ChargedConnection
 from rocketns.server.process import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.publishing.publisher import Prepared
 from rocketns.server.reactors.handle import REPORT_INTERVAL_MS, RateWatch, drain_counts, flagged_networks, make_reactors

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from rocketns.addresses import is_host_of
+from rocketns.client import reach as reach_module
+from rocketns.client.reach import ADDRESSES_MAX, ReachRules, Resolve, resolve
 from rocketns.config import RestoreConfig
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.doubt import Doubt, DoubtReason
-from rocketns.server import outgoing
 from rocketns.server.control.expiry import ASK_INTERVAL_MS, ASKS_AT_ONCE_MAX, OF_HOST_IN_TICK_MAX, Expiry
-from rocketns.server.outgoing import ADDRESSES_MAX, ReachRules, Resolve, resolve
 from tests.routeinfo.manager import MASTER, Manager, table_of
 from tests.support.inprocess import FakeClock
 
@@ -34,7 +34,7 @@ def refuses(addr: str, resolver: Resolve = resolve) -> bool:
     async def ask() -> bool:
         reach = ReachRules([ip_network("127.0.0.0/8")], resolver)
         try:
-            return await outgoing.refuses(reach, addr, None)
+            return await reach_module.refuses(reach, addr, None)
         finally:
             reach.close()
 
