@@ -1,7 +1,7 @@
 """Watches for topics that are asked for and have no route: why each has none, the nearest names, and the log lines.
 
 An answer costs one more lookup in a small table. The nearest names are looked for afterwards, one topic at a time, for
-STEP_NS of each tick: 1 % of control's time, however many names are made up. A topic whose line is due comes first.
+STEP_NS of each tick: 1 % of control's time, however many names are made up. The next one is a topic whose line is due.
 There is one line an hour for a topic, and so many a minute for all of them.
 """
 
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 
 from rocketns.fleet.nearest import find_nearest
+from rocketns.logtext import LogLimiter
 from rocketns.processor.context import Now
 from rocketns.protocol.codes import SYNC_BROKER_MEMBER_GROUP_PREFIX
 from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC, is_valid
@@ -90,7 +91,7 @@ class Lines:
         self._tables = tables
         self._left = LINES_MAX
         self._gained_ms: int | None = None
-        self._said_more_ms: int | None = None
+        self._more = LogLimiter(MORE_AFTER_MS)
         self._said_no_brokers_ms: int | None = None
         self._said_of: Counter[Owner] = Counter()
         self._counted_ms = 0
@@ -98,14 +99,13 @@ class Lines:
     def next_of(self, topics: Iterable[AskedTopic], now: Now) -> AskedTopic | None:
         """The topic whose line is due: of the host with the fewest lines within the hour, the first one."""
         self._gain(now)
-        if not self._left and not self._may_say_more(now):
-            return None
         due = [one for one in topics if self._is_due(one, now)]
-        if due and not self._left:
-            self._say_more(len(due), now)
-        if not due or not self._left:
-            return None
-        return min(due, key=lambda one: (self._said_of[one.owner], one.since_epoch_ms))
+        if due and self._left:
+            return min(due, key=lambda one: (self._said_of[one.owner], one.since_epoch_ms))
+        if due and self._more.due(now.ms):
+            log.info("%d more topics without a route were asked for, and each gets its line later: at most %d lines a "
+                     "minute are written. %s", len(due), 60_000 // LINE_EVERY_MS, WHERE)  # fmt: skip
+        return None
 
     def say(self, one: AskedTopic, now: Now) -> None:
         """Write its line."""
@@ -139,14 +139,6 @@ class Lines:
         gained = (now.ms - self._gained_ms) // LINE_EVERY_MS
         self._left = min(LINES_MAX, self._left + gained)
         self._gained_ms += gained * LINE_EVERY_MS
-
-    def _may_say_more(self, now: Now) -> bool:
-        return self._said_more_ms is None or now.ms - self._said_more_ms >= MORE_AFTER_MS
-
-    def _say_more(self, count: int, now: Now) -> None:
-        self._said_more_ms = now.ms
-        log.info("%d more topics without a route were asked for, and each gets its line later: at most %d lines a "
-                 "minute are written. %s", count, 60_000 // LINE_EVERY_MS, WHERE)  # fmt: skip
 
 
 def _why(why: MissingReason, topic: str, groups: list[str]) -> str:
@@ -208,9 +200,6 @@ class MissingWatch:
                 self.asked.note(topic, lookups, peer, owner, now)
         self.asked.take_new(now)
         self.asked.sweep(lambda topic: has_route(self._tables, topic), now)
-        line = self._lines.next_of(self.asked.all_missing(), now)
-        if line is not None and line is not self._searched:
-            self._searched = None
         while self._step(now) and self._clock.spent_ns() < ends_ns:
             pass
 
@@ -218,8 +207,9 @@ class MissingWatch:
         """One step of the search. False if nothing is left to look for."""
         one = self._searched
         if one is None or not self.asked.is_held(one):
-            line = self._lines.next_of(self.asked.all_missing(), now)
-            one = line or next((one for one in self.asked.all_missing() if one.nearest is None), None)
+            one = self._lines.next_of(self.asked.all_missing(), now) or next(
+                (one for one in self.asked.all_missing() if one.nearest is None), None
+            )
             self._searched = one
             if one is None:
                 return False
