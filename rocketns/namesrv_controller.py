@@ -99,7 +99,7 @@ class NamesrvController:
 
         self.rates = RateWatch(limits, self.reactors.hosts)
         self.reactor_transport = ReactorTransport(configuration, self.reactors, core.control, self.clock, self.tls)
-        core.missing.take_from(self.reactor_transport.drain_missing)
+        core.missing.drain = self.reactor_transport.drain_missing
 
         own = OwnTables(state.tables, state.publisher.slots)
         self.fleet = FleetWatch(configuration, own, self.clock, core.delivery.deliver, self._charged)
@@ -197,13 +197,13 @@ class NamesrvController:
         for listening in self._all_listening():
             listening.listen()
         self.configuration.netty.show_port(self.port)
-        self.core.context.note_restoring(restoring=True)  # a job may look whether the reactors may answer
+        self.core.context.restoring = True  # a job may look whether the reactors may answer
         self._wait_for_jobs()
         journal_ns = None if self.journal is None else self._journal_ns()
         filled = await self.first_routes.fill(journal_ns, self.port, self._let_peers_wait)
         if self.journal is not None:
             self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, self.clock.now().epoch_ms, filled)
-        self.core.context.note_restoring(restoring=False)
+        self.core.context.restoring = False
         if self.core.control.is_holding:
             self.core.control.release()
         else:
@@ -311,7 +311,7 @@ class NamesrvController:
         """With ``enableShutdownGracefully``, ask peers to leave for ``shutdownWaitTimeSeconds``, or until ``hurry``."""
         netty = self.configuration.netty
         if netty.enable_shutdown_gracefully:
-            self.core.context.go_away()
+            self.core.context.going_away = True
             self.core.lookup_switch.update(self.clock.now())
             log.info("answering GO_AWAY for %d s before stopping", netty.shutdown_wait_time_seconds)
             with contextlib.suppress(TimeoutError):

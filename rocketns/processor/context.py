@@ -21,7 +21,6 @@ from rocketns.processor.trail import Trail
 from rocketns.protocol.body.register_broker_body import KnownTopics
 from rocketns.protocol.codes import ANNOUNCED_ADDRESSES, RELEASES, Release, SerializeType
 from rocketns.protocol.command import RemotingCommand
-from rocketns.routeinfo.admission import PrincipalBounds
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
@@ -164,10 +163,6 @@ class NamesrvContext:
         """The first of ``principals``."""
         return self.principals[0] if self.principals else None
 
-    def bounds_of(self, principal: str) -> PrincipalBounds | None:
-        """What the principal may register; None where the policy has no bound for it."""
-        return self.guard.policy.bounds.get(principal)
-
     def view_of(self, command: RemotingCommand, peer: Connection) -> View | None:
         """The view for which a request is answered. None: with the addresses that brokers announced."""
         if not self.views or parse_boolean(command.ext(ANNOUNCED_ADDRESSES)):
@@ -189,19 +184,3 @@ class NamesrvContext:
         """All effects since the last call."""
         events, self.events = self.events, []
         return events
-
-    def go_away(self) -> None:
-        """A graceful shutdown or a drain begins."""
-        self.going_away = True
-
-    def stay(self) -> None:
-        """A drain ends before the process does."""
-        self.going_away = False
-
-    def note_restoring(self, *, restoring: bool) -> None:
-        """From now on lookups are answered before the tables are filled, or the tables are filled."""
-        self.restoring = restoring
-
-    def forget_known_topics(self) -> None:
-        """The slots may differ from the tables. From now on every registration is read in full."""
-        self.known_topics = None

@@ -49,9 +49,6 @@ class Connection:
     def note_sender(self, language: str | None, version: int) -> None:
         self.language, self.version = language, version
 
-    def note_known(self, is_known: bool) -> None:
-        self.is_known = is_known
-
     @property
     def is_full(self) -> bool:
         return False

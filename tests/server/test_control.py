@@ -60,9 +60,6 @@ class Peer:
         self.is_open = True
         self.aborted: list[Any] = []
 
-    def note_known(self, is_known: bool) -> None:
-        self.is_known = is_known
-
     def begin_request(self) -> None:
         self.in_flight += 1
 

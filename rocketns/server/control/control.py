@@ -153,7 +153,7 @@ class Control:
         began_ns = after_ns = self._clock.spent_ns()
         try:
             for connection in self._serve_some():
-                connection.note_known(self._housekeeping.is_known(connection))
+                connection.is_known = self._housekeeping.is_known(connection)
                 connection.flush()
                 if connection.has_ended:  # a request that waited beyond the end may have registered a broker
                     self.connection_closed(connection, Cause.CHANNEL_CLOSE)
@@ -239,16 +239,11 @@ class Control:
         if not connection.is_full:  # the answers were taken just now
             self._put_back(connection)
         first = self._parked.first()
-        if first is not None:
-            self._close_parked(first)
-
-    def _close_parked(self, connection: Connection) -> None:
-        """Too many bytes are parked: drop the requests of the connection, and close it."""
-        for _ in self._parked.take(connection):
-            connection.end_request()
-        connection.abort(
-            Cause.CHANNEL_CLOSE, "too many bytes of its requests wait, because it does not read its answers"
-        )
+        if first is not None:  # too many bytes are parked
+            for _ in self._parked.take(first):
+                first.end_request()
+            why = "too many bytes of its requests wait, because it does not read its answers"
+            first.abort(Cause.CHANNEL_CLOSE, why)
 
     def _drop(self, connection: Connection, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE) -> None:
         for waiting in self._inbox.drop(connection, keeps, kept_bytes_max):

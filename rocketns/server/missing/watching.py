@@ -172,20 +172,16 @@ STEP_NS = 10_000_000  # of each tick
 
 
 class MissingWatch:
-    """Control only, but for ``asked.missing``, a number."""
+    """Control only, but for ``asked.missing``, a number. ``drain``: the lookups that the reactors answered."""
 
     def __init__(self, tables: RouteTables, clock: Clock) -> None:
         self.asked = AskedTopics()
-        self._drain: Callable[[], Iterable[Counted]] = tuple
+        self.drain: Callable[[], Iterable[Counted]] = tuple
         self._tables = tables
         self._clock = clock
         self._lines = Lines(tables)
         self._searched: AskedTopic | None = None
         self._search: Iterator[None] = iter(())
-
-    def take_from(self, drain: Callable[[], Iterable[Counted]]) -> None:
-        """From now on `tick` takes the lookups that the reactors answered from there."""
-        self._drain = drain
 
     def note(self, topic: str | None, peer: Connection, now: Now) -> None:
         """A lookup that control answered found no route."""
@@ -195,7 +191,7 @@ class MissingWatch:
     def tick(self) -> None:
         """Each second."""
         now, ends_ns = self._clock.now(), self._clock.spent_ns() + STEP_NS
-        for topic, lookups, peer, owner in self._drain():
+        for topic, lookups, peer, owner in self.drain():
             if topic not in PROBED:
                 self.asked.note(topic, lookups, peer, owner, now)
         self.asked.take_new(now)

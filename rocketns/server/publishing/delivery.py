@@ -119,7 +119,7 @@ class EventDelivery:
         except Exception:
             log.exception("a change cannot be published to the reactors: from now on control answers all lookups")
             self._switch.turn_off()
-            self._context.forget_known_topics()
+            self._context.known_topics = None  # every registration is read in full
 
 
 def _attempt(what: str, act: Callable[[], object]) -> object:
