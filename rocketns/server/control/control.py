@@ -20,7 +20,6 @@ from rocketns.server.control.inbox import (
     ANY_SIZE,
     FRAME_COST_BYTES,
     UNKNOWN,
-    Gate,
     Inbox,
     Parked,
     TakeAnswer,
@@ -42,7 +41,7 @@ KEPT_OF_THE_GONE_BYTES_MAX = 4 * 1024
 
 
 class Control:
-    """Runs on the event loop's thread. No method waits."""
+    """Runs on the event loop's thread. No method waits. ``is_holding``: between `hold` and `release`."""
 
     def __init__(
         self, configuration: Configuration, clock: Clock, answering: Answering, housekeeping: BrokerHousekeeping,
@@ -58,8 +57,8 @@ class Control:
         self._inbox: Inbox[Connection] = Inbox(configuration.namesrv, attrgetter("host"), attrgetter("is_known"))
         self._parked = Parked(limits.incoming_bytes_max // 4)
         self._turn_is_due = False
-        self._stopped = False
-        self._gate = Gate()
+        self._stopped = self.is_holding = False
+        self._held = Parked()  # until `release`
         self._measures: Measures | None = None
         self.slow_turns = SlowTurns()
 
@@ -79,7 +78,7 @@ class Control:
     def is_full(self) -> bool:
         """Whether the waiting frames are so many that only connections without a waiting frame should be read."""
         waiting = self._inbox.bytes + FRAME_COST_BYTES * len(self._inbox)
-        return waiting + self._gate.bytes > self._waiting_bytes_max
+        return waiting + self._held.bytes > self._waiting_bytes_max
 
     @property
     def waiting_requests(self) -> int:
@@ -89,7 +88,7 @@ class Control:
     @property
     def waiting_bytes(self) -> int:
         """Their bytes, with those of the requests that wait for the end of the start, or for their peer to read."""
-        return self._inbox.bytes + self._gate.bytes + self._parked.bytes
+        return self._inbox.bytes + self._held.bytes + self._parked.bytes
 
     def measure(self, measures: Measures) -> None:
         """Count requests and turns from now on."""
@@ -99,31 +98,27 @@ class Control:
         """Process nothing more. WaitingFrame requests are dropped, as in Java, so slow ones do not delay the exit."""
         self._stopped = True
 
-    @property
-    def is_holding(self) -> bool:
-        """Whether `hold` was called, and `release` was not."""
-        return self._gate.is_closed
-
     def hold(self) -> None:
         """Answer lookups only. Everything else waits for `release`, and what its connection sends after it."""
-        self._gate.close()
+        self.is_holding = True
 
     def release(self) -> None:
         """Answer what waits."""
-        for connection, frames in self._gate.open():
-            self._inbox.put_back(connection, frames)
+        self.is_holding = False
+        for connection in [*self._held]:
+            self._put_back(connection, self._held)
         self._want_turn()
 
     def resume(self, connection: Connection) -> None:
         """Answers of the connection were taken, or the connection ended: its parked requests wait for a turn again."""
         began_ns = self._clock.spent_ns()
-        if self._put_back(connection):
+        if self._put_back(connection, self._parked):
             self._inbox.owe(connection, self._clock.spent_ns() - began_ns)
             self._want_turn()
 
-    def _put_back(self, connection: Connection) -> bool:
+    def _put_back(self, connection: Connection, parked: Parked) -> bool:
         """Move the connection's parked requests back to the inbox. Whether there were any."""
-        frames = self._parked.take(connection)
+        frames = parked.take(connection)
         if frames:
             self._inbox.put_back(connection, frames)
         return bool(frames)
@@ -199,11 +194,10 @@ class Control:
             if waiting.take is not None:
                 connection.end_request()
                 waiting.take(None if waiting.is_refused else waiting.frame)
-            elif self._gate.holds(connection, waiting):
-                frames = [waiting, *self._inbox.drop(connection)]
-                for one in frames:
+            elif self.is_holding and (not waiting.is_lookup or connection in self._held):
+                for one in [waiting, *self._inbox.drop(connection)]:
                     self._end_epoch(one)
-                self._gate.keep(connection, frames)
+                    self._held.park(connection, one)
             elif connection.is_full:
                 self._park(connection, waiting)
             else:
@@ -237,7 +231,7 @@ class Control:
             self._end_epoch(one)
             self._parked.park(connection, one)
         if not connection.is_full:  # the answers were taken just now
-            self._put_back(connection)
+            self._put_back(connection, self._parked)
         first = self._parked.first()
         if first is not None:  # too many bytes are parked
             for _ in self._parked.take(first):

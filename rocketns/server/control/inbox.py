@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Container, Hashable
+from collections.abc import Callable, Container, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -236,16 +236,22 @@ class _ParkedFrames:
 
 
 class Parked:
-    """Holds ``bytes_max`` bytes, where each frame counts FRAME_COST_BYTES more. Beyond them `first` is to be closed.
+    """Holds ``bytes`` of frames, where each counts FRAME_COST_BYTES more. Beyond ``bytes_max`` `first` is to be closed.
 
     The frames of a connection keep their order.
     """
 
-    def __init__(self, bytes_max: int) -> None:
+    def __init__(self, bytes_max: int = ANY_SIZE) -> None:
         self._bytes_max = bytes_max
         self._parked: dict[Connection, _ParkedFrames] = {}  # the one that waits for longest first
         self._bytes_of: Counter[tuple[bool, str]] = Counter()
         self.bytes = 0
+
+    def __contains__(self, connection: Connection) -> bool:
+        return connection in self._parked
+
+    def __iter__(self) -> Iterator[Connection]:
+        return iter(self._parked)
 
     def park(self, connection: Connection, waiting: WaitingFrame) -> None:
         """Add a frame behind the others of its connection."""
@@ -280,29 +286,3 @@ class Parked:
         is_known = of_brokers > self._bytes_max // 2
         largest = max((one for one in self._bytes_of if one[0] == is_known), key=self._bytes_of.__getitem__)
         return next(connection for connection, parked in self._parked.items() if parked.account == largest)
-
-
-class Gate:
-    """``is_closed`` between `close` and `open`. ``bytes`` of frames wait, where each counts FRAME_COST_BYTES more."""
-
-    def __init__(self) -> None:
-        self.bytes = 0
-        self.is_closed = False
-        self._frames: dict[Connection, list[WaitingFrame]] = {}
-
-    def close(self) -> None:
-        self.is_closed = True
-
-    def holds(self, connection: Connection, waiting: WaitingFrame) -> bool:
-        """Whether a frame must wait: also a lookup behind a frame that does."""
-        return self.is_closed and (not waiting.is_lookup or connection in self._frames)
-
-    def keep(self, connection: Connection, frames: list[WaitingFrame]) -> None:
-        """Add frames behind the others of their connection."""
-        self._frames.setdefault(connection, []).extend(frames)
-        self.bytes += sum(waiting.size + FRAME_COST_BYTES for waiting in frames)
-
-    def open(self) -> list[tuple[Connection, list[WaitingFrame]]]:
-        """Everything that waited, by connection, in the order of arrival."""
-        frames, self._frames, self.bytes, self.is_closed = self._frames, {}, 0, False
-        return list(frames.items())
