@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 
 from rocketns.fleet.nearest import find_nearest
-from rocketns.logtext import LogLimiter
 from rocketns.processor.context import Now
 from rocketns.protocol.codes import SYNC_BROKER_MEMBER_GROUP_PREFIX
 from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC, is_valid
@@ -91,7 +90,7 @@ class Lines:
         self._tables = tables
         self._left = LINES_MAX
         self._gained_ms: int | None = None
-        self._more = LogLimiter(MORE_AFTER_MS)
+        self._said_more_ms = -MORE_AFTER_MS
         self._said_no_brokers_ms: int | None = None
         self._said_of: Counter[Owner] = Counter()
         self._counted_ms = 0
@@ -99,13 +98,15 @@ class Lines:
     def next_of(self, topics: Iterable[AskedTopic], now: Now) -> AskedTopic | None:
         """The topic whose line is due: of the host with the fewest lines within the hour, the first one."""
         self._gain(now)
+        if not self._left and now.ms - self._said_more_ms < MORE_AFTER_MS:
+            return None
         due = [one for one in topics if self._is_due(one, now)]
-        if due and self._left:
-            return min(due, key=lambda one: (self._said_of[one.owner], one.since_epoch_ms))
-        if due and self._more.due(now.ms):
+        if due and not self._left:
+            self._said_more_ms = now.ms
             log.info("%d more topics without a route were asked for, and each gets its line later: at most %d lines a "
                      "minute are written. %s", len(due), 60_000 // LINE_EVERY_MS, WHERE)  # fmt: skip
-        return None
+            return None
+        return min(due, key=lambda one: (self._said_of[one.owner], one.since_epoch_ms), default=None)
 
     def say(self, one: AskedTopic, now: Now) -> None:
         """Write its line."""
