@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Container
-from operator import attrgetter
 
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
@@ -54,7 +53,7 @@ class Control:
         self._reactors = reactors
         self._turn_requests_max = limits.turn_requests_max
         self._waiting_bytes_max = waiting_bytes_max(limits)
-        self._inbox: Inbox[Connection] = Inbox(configuration.namesrv, attrgetter("host"), attrgetter("is_known"))
+        self._inbox = Inbox(configuration.namesrv)
         self._parked = Parked(limits.incoming_bytes_max // 4)
         self._turn_is_due = False
         self._stopped = self.is_holding = False

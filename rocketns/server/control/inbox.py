@@ -16,9 +16,8 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Container, Hashable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
 
 from rocketns.access.classes import Access
 from rocketns.config import Limits, NamesrvConfig
@@ -69,7 +68,6 @@ def request_code(frame: bytes | memoryview) -> int:
     return int(found[1])
 
 
-Key = TypeVar("Key", bound=Hashable)
 # Gets an answer in its turn, None in place of one that was refused.
 TakeAnswer = Callable[[bytes | memoryview | None], object]
 
@@ -125,22 +123,15 @@ class _Line:
         self.queued = [0, 0]
 
 
-class Inbox(Generic[Key]):
-    """``host_of`` gives the host of a connection, ``is_known`` whether a broker registered from it.
+class Inbox:
+    """``bytes`` are those of all frames that wait."""
 
-    ``bytes`` are those of all frames that wait.
-    """
-
-    def __init__(
-        self, config: NamesrvConfig, host_of: Callable[[Key], str], is_known: Callable[[Key], bool] = lambda _: False
-    ) -> None:
+    def __init__(self, config: NamesrvConfig) -> None:
         self._capacities = (config.default_thread_pool_queue_capacity, config.client_request_thread_pool_queue_capacity)
         self._queued = [0, 0]
-        self._host_of = host_of
-        self._is_known = is_known
-        self._lines: dict[Key, _Line] = {}
-        self._turns: HostTurns[Key] = HostTurns()
-        self._served: tuple[Key, _Line] | None = None
+        self._lines: dict[Connection, _Line] = {}
+        self._turns: HostTurns[Connection] = HostTurns()
+        self._served: tuple[Connection, _Line] | None = None
         self._size = 0
         self.bytes = 0
 
@@ -148,11 +139,11 @@ class Inbox(Generic[Key]):
         return self._size
 
     def submit(
-        self, key: Key, frame: bytes | memoryview, *, is_beyond_rate: bool = False, epoch: int = 0,
+        self, connection: Connection, frame: bytes | memoryview, *, is_beyond_rate: bool = False, epoch: int = 0,
         take: TakeAnswer | None = None,
     ) -> bool:  # fmt: skip
         """Add a frame; False if it is refused. One beyond the rate of its host always is."""
-        line = self._line_of(key)
+        line = self._line_of(connection)
         waiting = WaitingFrame(frame, len(frame), seems_lookup(frame), False, is_beyond_rate, epoch, take)
         queue = waiting.is_lookup
         if is_beyond_rate or (line.queued[queue] and self._queued[queue] >= self._capacities[queue]):
@@ -161,45 +152,47 @@ class Inbox(Generic[Key]):
         line.frames.append(waiting)
         return not waiting.is_refused
 
-    def put_back(self, key: Key, frames: list[WaitingFrame]) -> None:
+    def put_back(self, connection: Connection, frames: list[WaitingFrame]) -> None:
         """Frames that were taken wait again, before the frames that came after them."""
-        line = self._line_of(key)
+        line = self._line_of(connection)
         for waiting in frames:
             self._count(line, waiting, 1)
         line.frames.extendleft(reversed(frames))
 
-    def owe(self, key: Key, cost_ns: int) -> None:
+    def owe(self, connection: Connection, cost_ns: int) -> None:
         """Charge work outside of the turns to a connection whose frames wait."""
-        line = self._lines[key]
-        self._turns.charge(key, line.host, cost_ns, is_known=line.is_known)
+        line = self._lines[connection]
+        self._turns.charge(connection, line.host, cost_ns, is_known=line.is_known)
 
-    def _line_of(self, key: Key) -> _Line:
+    def _line_of(self, connection: Connection) -> _Line:
         """The connection's line; a new one wants turns."""
-        line = self._lines.get(key)
+        line = self._lines.get(connection)
         if line is None:
-            line = self._lines[key] = _Line(self._host_of(key), self._is_known(key))
-            self._turns.want(key, line.host, is_known=line.is_known)
+            line = self._lines[connection] = _Line(connection.host, connection.is_known)
+            self._turns.want(connection, line.host, is_known=line.is_known)
         return line
 
-    def take(self) -> tuple[Key, WaitingFrame]:
+    def take(self) -> tuple[Connection, WaitingFrame]:
         """The frame whose turn it is. Call `charge` after serving it. IndexError if none waits."""
-        key = self._turns.next()
-        line = self._lines[key]
+        connection = self._turns.next()
+        line = self._lines[connection]
         waiting = line.frames.popleft()
         self._count(line, waiting, -1)
-        self._served = key, line
-        self._leave_if_empty(key, line)
-        return key, waiting
+        self._served = connection, line
+        self._leave_if_empty(connection, line)
+        return connection, waiting
 
     def charge(self, cost_ns: int) -> None:
         """Charge the cost of the frame that was taken last."""
         if self._served is not None:
-            key, line = self._served
-            self._turns.charge(key, line.host, cost_ns, is_known=line.is_known)
+            connection, line = self._served
+            self._turns.charge(connection, line.host, cost_ns, is_known=line.is_known)
 
-    def drop(self, key: Key, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE) -> list[WaitingFrame]:
+    def drop(
+        self, connection: Connection, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE
+    ) -> list[WaitingFrame]:
         """Remove and return the waiting frames of a connection, except requests of so many bytes with these codes."""
-        line = self._lines.get(key)
+        line = self._lines.get(connection)
         if line is None:
             return []
         frames, line.frames = line.frames, deque()
@@ -210,13 +203,13 @@ class Inbox(Generic[Key]):
             else:
                 dropped.append(waiting)
                 self._count(line, waiting, -1)
-        self._leave_if_empty(key, line)
+        self._leave_if_empty(connection, line)
         return dropped
 
-    def _leave_if_empty(self, key: Key, line: _Line) -> None:
+    def _leave_if_empty(self, connection: Connection, line: _Line) -> None:
         if not line.frames:
-            del self._lines[key]
-            self._turns.withdraw(key)
+            del self._lines[connection]
+            self._turns.withdraw(connection)
 
     def _count(self, line: _Line, waiting: WaitingFrame, step: int) -> None:
         self._size += step
