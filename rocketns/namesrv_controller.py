@@ -26,7 +26,7 @@ from rocketns.server.core import Core, CoreState, Outside
 from rocketns.server.facts import Facts, JournalFacts
 from rocketns.server.fleet import FleetWatch, OwnTables
 from rocketns.server.following import WATCH_INTERVAL_MS as FOLLOW_INTERVAL_MS
-from rocketns.server.following import AccessFile, ViewsFile, in_a_thread
+from rocketns.server.following import AccessFile, ViewsFile
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.missing.watching import TICK_MS as MISSING_INTERVAL_MS
 from rocketns.server.outgoing import ChargedConnection
@@ -90,9 +90,9 @@ class NamesrvController:
             configuration.read_tls, limits=limits, reach=self.reach, make_connection=self._charged, is_mute=is_mute
         )
         self.core = core = Core(configuration, self.clock, state, self._outside())
-        self.access_file = AccessFile(configuration.access.access_file, self._follow_policy, in_a_thread)
+        self.access_file = AccessFile(configuration.access.access_file, self._follow_policy)
         self.views_file = ViewsFile(
-            configuration.access.views_file, state.publisher.prepare_views, self._use_views, state.tables, in_a_thread,
+            configuration.access.views_file, state.publisher.prepare_views, self._use_views, state.tables,
             trusts_announced=bool(configuration.access.proxies),
         )  # fmt: skip
         self.first_routes = FirstRoutes(configuration, self.clock, state.tables, state.publisher, self.client)

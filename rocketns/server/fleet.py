@@ -24,7 +24,6 @@ from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.client.remoting_client import MakeConnection, RemotingClient
 from rocketns.client.resolving import others_and_own
 from rocketns.config import Configuration
-from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.errors import BodyDecodeError
 from rocketns.fleet.answers import (
     Differing,
@@ -106,7 +105,7 @@ class Peer(Compared):
 
     def __init__(
         self, server: NameServer, own: OwnTables, lookups_max: int, epoch_ms: Callable[[], int],
-        name_bytes_max: int = NAME_BYTES_MAX,
+        name_bytes_max: int,
     ) -> None:  # fmt: skip
         super().__init__(server.addr)
         self._server = server

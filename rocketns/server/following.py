@@ -74,14 +74,6 @@ class FileReading(Generic[Value]):
     error: PolicyError | None = None
 
 
-Run = Callable[[Callable[[], FileReading[Any]], Callable[[FileReading[Any]], None]], None]
-
-
-def at_once(read: Callable[[], FileReading[Any]], take: Callable[[FileReading[Any]], None]) -> None:
-    """Read here and now."""
-    take(read())
-
-
 def in_a_thread(read: Callable[[], FileReading[Any]], take: Callable[[FileReading[Any]], None]) -> None:
     """Read in a thread, and take it on the running loop's."""
 
@@ -95,17 +87,15 @@ def in_a_thread(read: Callable[[], FileReading[Any]], take: Callable[[FileReadin
 class FollowedFile(Generic[Value]):
     """The file of a property, of which `use` gets each new value. Control only. ``path`` is "" if there is none.
 
-    ``content`` names it in log lines, ``bytes_max`` bounds each file. ``run`` reads it when it changed: `in_a_thread`,
-    or `at_once`.
+    ``content`` names it in log lines, ``bytes_max`` bounds each file. When it changed it is read in a thread.
     """
 
     content: str
     property_name: str
     bytes_max: int
 
-    def __init__(self, path: str, run: Run = at_once) -> None:
+    def __init__(self, path: str) -> None:
         self._path = path
-        self._run = run
         self._stamps: Stamps = {}
         self._seen: Stamps = {}
         self._is_reading = self._is_asked = False
@@ -136,7 +126,7 @@ class FollowedFile(Generic[Value]):
         stamps = {path: _stamp(path) for path in self._stamps}
         if stamps == self._seen and (self._is_asked or stamps != self._stamps):
             self._is_reading, self._is_asked = True, False
-            self._run(self._read, self._take)
+            in_a_thread(self._read, self._take)
         self._seen = stamps
 
     def reread(self) -> None:
@@ -196,8 +186,8 @@ class AccessFile(FollowedFile[Policy]):
 
     content, property_name, bytes_max = "the policy", "accessFile", POLICY_BYTES_MAX
 
-    def __init__(self, path: str, follow: Callable[[Policy], None], run: Run = at_once) -> None:
-        super().__init__(path, run)
+    def __init__(self, path: str, follow: Callable[[Policy], None]) -> None:
+        super().__init__(path)
         self._follow = follow
 
     def start(self, port: int) -> None:
@@ -251,9 +241,9 @@ class ViewsFile(FollowedFile[ReadViews]):
 
     def __init__(
         self, path: str, prepare: Callable[[Views], Prepared], follow: Callable[[Views, Prepared], None],
-        tables: RouteTables, run: Run = at_once, *, trusts_announced: bool = False,
+        tables: RouteTables, *, trusts_announced: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(path, run)
+        super().__init__(path)
         self._prepare = prepare
         self._follow = follow
         self._tables = tables
