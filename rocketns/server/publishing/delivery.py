@@ -51,15 +51,11 @@ class MinBrokerNotifier:
         if len(event.receivers) > RECEIVERS_MAX:
             client_log.warning("%d brokers of %s are not notified of its lowest broker id: it has more than %d brokers",
                         len(event.receivers) - RECEIVERS_MAX, event.broker_name, RECEIVERS_MAX)  # fmt: skip
-        for addr in event.receivers[:RECEIVERS_MAX]:
-            self._client.invoke_oneway(addr, frame, self._announcer(event.broker_name, addr))
-
-    def _announcer(self, broker_name: str, addr: str) -> str | None:
-        """The host that registered a member of a group."""
         tables = self._context.tables
-        group = tables.broker_addr_table.get(broker_name)
-        entry = None if group is None else tables.live(group.cluster, addr)
-        return None if entry is None else entry.announced_by
+        group = tables.broker_addr_table.get(event.broker_name)
+        for addr in event.receivers[:RECEIVERS_MAX]:
+            entry = None if group is None else tables.live(group.cluster, addr)
+            self._client.invoke_oneway(addr, frame, None if entry is None else entry.announced_by)
 
 
 log = logging.getLogger("rocketns.control")
@@ -118,7 +114,7 @@ class EventDelivery:
             self._publisher.publish(events)
         except Exception:
             log.exception("a change cannot be published to the reactors: from now on control answers all lookups")
-            self._switch.turn_off()
+            self._switch.may_be_on = False
             self._context.known_topics = None  # every registration is read in full
 
 
