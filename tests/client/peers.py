@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from interop.harness.wire import frame, json_header
+from rocketns.client.reach import ReachRules
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Limits
 from rocketns.protocol.command import RemotingCommand, decode
-from rocketns.server.outgoing import ReachRules
 from tests.server.tls_configs import config
 
 WAIT_S = 60.0

@@ -246,7 +246,6 @@ class NameServerProcess(Process):
             return given
 
         controller.core.delivery.deliver = delivering  # type: ignore[method-assign]
-        controller.confirming._deliver = delivering
         if (journal := controller.journal) is not None:
             start = journal.start
 
