@@ -12,13 +12,12 @@ from libc.string cimport memcmp, memcpy, memmove
 
 cimport cython
 
-from rocketns._fast.access.policy cimport LookupKeys, digest_lookup
+from rocketns._fast.access.policy cimport Digest, LookupKeys, digest_lookup
 from rocketns._fast.codec.replies cimport put_uint32
 from rocketns._fast.codec.requests cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request
 from rocketns._fast.codec.wire cimport frame_size
 from rocketns._fast.routes.routes cimport RouteSlots
 from rocketns._fast.routes.slots cimport HANDED_OVER, Answer, Routes, answer_room, write_answer
-from rocketns._fast.system.hashing cimport Digest
 from rocketns._fast.system.threads cimport (
     pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
 )
