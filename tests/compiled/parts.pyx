@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, put_busy
+from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, SYSTEM_BUSY, TOO_MANY_REQUESTS, put_error
 from rocketns._fast.codec.requests cimport (
     Layout, RouteRequest, follows_layout, learn_layout, read_request, recognise_request
 )
@@ -76,7 +76,8 @@ def busy(int32_t opaque, int serialize_type, int version):
     """The whole answer frame to a request beyond the rate of its host."""
     cdef bytearray out = bytearray(HEAD_BYTES_MAX)
     cdef uint8_t *start = <uint8_t *>out
-    return bytes(out[:put_busy(start, opaque, serialize_type, version) - start])
+    cdef uint8_t *end = put_error(start, SYSTEM_BUSY, opaque, serialize_type, version, TOO_MANY_REQUESTS, NULL)
+    return bytes(out[:end - start])
 
 
 def body_of(RouteSlots slots, bytes topic, bint standard, int view=0):

@@ -14,12 +14,11 @@ from rocketns._fast.codec.compact_json cimport (
 )
 from rocketns._fast.codec.wire cimport (
     CODE_AT, FIELDS_LENGTH_AT, FIXED_BYTES, FLAG_AT, HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, LANGUAGE_AT,
-    OPAQUE_AT, REMARK_LENGTH_AT, SERIALIZE_TYPE_SHIFT, VERSION_AT, read_int16, read_uint32, take_pair
+    OPAQUE_AT, REMARK_LENGTH_AT, SERIALIZE_JSON, SERIALIZE_ROCKETMQ, SERIALIZE_TYPE_SHIFT, VERSION_AT, read_int16,
+    read_uint32, take_pair
 )
 
 cdef enum:
-    SERIALIZE_JSON = 0
-    SERIALIZE_ROCKETMQ = 1
     GET_ROUTEINFO_BY_TOPIC = 105
     V4_9_4 = 401
     TOPIC_BYTES_MAX = 1024

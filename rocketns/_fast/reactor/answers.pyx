@@ -16,7 +16,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from rocketns._fast.access.networks cimport ADDRESS_BYTES, first_flags_of, is_ipv4
 from rocketns._fast.codec.compact_json cimport Text
-from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, put_busy
+from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, SYSTEM_BUSY, TOO_MANY_REQUESTS, put_error
 from rocketns._fast.codec.requests cimport (
     UNANSWERED, RouteRequest, follows_layout, learn_layout, read_request, recognise_request
 )
@@ -430,7 +430,9 @@ cdef bint refuse(Reactor *reactor, Connection *connection, const uint8_t *frame,
         if reactor.out_size + HEAD_BYTES_MAX > SCRATCH_BYTES:
             send_scratch(reactor, connection)
         out = reactor.scratch_out + reactor.out_size
-        size = <size_t>(put_busy(out, request.opaque, limits.serialize_type, limits.version) - out)
+        size = <size_t>(put_error(
+            out, SYSTEM_BUSY, request.opaque, limits.serialize_type, limits.version, TOO_MANY_REQUESTS, NULL
+        ) - out)
         reactor.out_size += size
         reactor.turn_bytes += size
     return True

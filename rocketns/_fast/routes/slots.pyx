@@ -17,7 +17,9 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
-from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, put_absent, put_body_size, put_success
+from rocketns._fast.codec.replies cimport (
+    HEAD_BYTES_MAX, NO_ROUTE, TOPIC_NOT_EXIST, put_body_size, put_error, put_success
+)
 from rocketns._fast.system.hashing cimport hash_bytes, siphash
 from rocketns._fast.system.threads cimport assert_equal
 
@@ -423,7 +425,9 @@ cdef void write_answer(
         answer.size = body - out + size
     elif size == ABSENT:
         answer.is_absent = True
-        answer.size = put_absent(out, request.opaque, serialize_type, version, &request.topic) - out
+        answer.size = put_error(
+            out, TOPIC_NOT_EXIST, request.opaque, serialize_type, version, NO_ROUTE, &request.topic
+        ) - out
     else:
         answer.size = size
 
