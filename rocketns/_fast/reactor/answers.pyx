@@ -29,7 +29,7 @@ from rocketns._fast.reactor.reactor_state cimport (
     DEFERRED_MAX, EPOCHS, LAYOUTS, SCRATCH_BYTES, SEALED_AT_ONCE_MAX, Limits, assert_reactor, id_of
 )
 from rocketns._fast.routes.asked_topics cimport HOST_NUMBERS, count_lookup, note_missed
-from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM, Answer, Routes, answer_room, write_answer
+from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM, Answer, Routes, write_answer
 from rocketns._fast.system.sockets cimport MSG_DONTWAIT, MSG_NOSIGNAL, monotonic_ms, send
 from rocketns._fast.system.threads cimport add, assert_equal, count_one, load, pthread_mutex_lock, pthread_mutex_unlock
 from rocketns._fast.tls.openssl cimport HAS_FAILED, IS_DONE, open_records, openssl, seal, seal_end
@@ -352,19 +352,18 @@ cdef void answer_in_scratch(Reactor *reactor, Connection *connection, Lookup *lo
 
 
 cdef void answer_in_memory(Reactor *reactor, Connection *connection, Lookup *lookup, Answer *answer) noexcept nogil:
-    """Reactor thread only. For an answer that is larger than the scratch. Where the route has grown meanwhile, NO_ROOM."""
-    cdef size_t room
+    """Reactor thread only. For an answer that is larger than the scratch. NO_ROOM where there is no memory."""
+    cdef size_t room = SCRATCH_BYTES
     cdef uint8_t *space
-    pthread_mutex_lock(&reactor.routes_mutex)
-    room = answer_room(reactor.shared.routes, &lookup.request, lookup.view)
-    pthread_mutex_unlock(&reactor.routes_mutex)
-    space = <uint8_t *>malloc(room)
-    if space == NULL:
-        return
-    compose(reactor, connection, lookup, space, room, answer)
-    if answer.size > 0:
-        send_answers(reactor, connection, space, <size_t>answer.size)
-    free(space)
+    while answer.size == NO_ROOM:
+        room *= 2
+        space = <uint8_t *>malloc(room)
+        if space == NULL:
+            return
+        compose(reactor, connection, lookup, space, room, answer)
+        if answer.size > 0:
+            send_answers(reactor, connection, space, <size_t>answer.size)
+        free(space)
 
 
 cdef bint answer(
