@@ -11,12 +11,13 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from interop.harness.wire import frame, json_header
 from rocketns.client.name_server import Signer
-from rocketns.doctor.asking.gathering import LookTimer, gather
+from rocketns.client.tls import client_context
+from rocketns.doctor.asking.gathering import gather
 from rocketns.doctor.facts import DoctorOptions
 from rocketns.doctor.report import Report, run
 from rocketns.protocol.command import RemotingCommand
@@ -219,4 +220,4 @@ async def examine(
     addrs = tuple(one if isinstance(one, str) else one.addr for one in name_servers)
     settings = {"timeout_s": TIMEOUT_S} | options
     asked = DoctorOptions(addrs, tls=tls, **settings)
-    return run(await gather(asked, replace(config(), enable=tls), signer, print, LookTimer()))
+    return run(await gather(asked, client_context(config()) if tls else None, signer, print))

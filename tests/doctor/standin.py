@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from interop.harness import codes
+from rocketns.client.tls import client_context
 from rocketns.doctor.asking import gathering
-from rocketns.doctor.asking.gathering import LookTimer
 from rocketns.doctor.facts import BrokerFacts, DoctorOptions, FleetFacts, NameServerFacts
 from rocketns.doctor.finding import Diagnosis, Health
 from rocketns.doctor.report import Report, run
@@ -72,9 +72,9 @@ def gathered(
         async with AsyncExitStack() as stack:
             peers = [await stack.enter_async_context(peer(serve)) for serve in serves]
             given = DoctorOptions((*(one.addr for one in peers), *addrs), **({"timeout_s": WITHIN_S} | options))
-            tls = config(tls_enable="true") if given.tls else config()
+            context = client_context(config()) if given.tls else None
             async with asyncio.timeout(2 * WITHIN_S):
-                return await gathering.gather(given, tls, None, print, LookTimer(every_s))
+                return await gathering.gather(given, context, None, print, every_s)
 
     async def nobody(options: DoctorOptions, name_servers: Sequence[NameServerFacts], *_more: object) -> FleetFacts:
         return FleetFacts(options, tuple(name_servers), brokers=told)

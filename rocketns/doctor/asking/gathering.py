@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import ssl
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -10,9 +12,7 @@ from typing import Any, TypeVar
 
 from rocketns.client.name_server import Fields, Signer, UnusableError, decoded, route_fields
 from rocketns.client.resolving import every_address
-from rocketns.client.tls import client_context
 from rocketns.config.properties import of_lines
-from rocketns.config.tls import TlsConfig
 from rocketns.doctor.asking.brokers import ask_brokers
 from rocketns.doctor.asking.connecting import Call, Line, UnreachedError, reach
 from rocketns.doctor.asking.requests import CONNECTS_MAX, RequestBudget
@@ -189,31 +189,12 @@ def name_server_budget(options: DoctorOptions) -> RequestBudget:
 MEMBERS_MAX = 100_000
 
 
-class LookTimer:
-    """Whether the watching goes on; a signal ends it early. ``every_s`` is the time between two looks."""
-
-    def __init__(self, every_s: float = LOOK_EVERY_S) -> None:
-        self.every_s = every_s
-        self.is_on = False
-        self._ended = asyncio.Event()
-
-    def end(self) -> None:
-        """No look more."""
-        self._ended.set()
-
-    async def goes_on(self) -> bool:
-        """Wait for the time of the next look. Whether there is to be one."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._ended.wait(), self.every_s)
-        return not self._ended.is_set()
-
-
 async def gather(
-    options: DoctorOptions, tls: TlsConfig, signer: Signer | None, say: Callable[[str], None], watch: LookTimer
-) -> FleetFacts:
-    """Ask, and give what was found. ``watch`` ends the looking again early. OSError, ValueError or TlsError where the
-    files for TLS cannot be used."""
-    line = Line(client_context(tls) if tls.enable else None, signer, options.timeout_s)
+    options: DoctorOptions, context: ssl.SSLContext | None, signer: Signer | None, say: Callable[[str], None],
+    look_every_s: float = LOOK_EVERY_S,
+) -> FleetFacts:  # fmt: skip
+    """Ask, and give what was found. ``context`` is None without TLS. ``say`` is told what is done now."""
+    line = Line(context, signer, options.timeout_s)
     budget = name_server_budget(options)
     names = {each: addr for addr in options.name_servers for each in await every_address(addr)}
     say(_("asking name servers"))
@@ -223,23 +204,31 @@ async def gather(
         for one in await asyncio.gather(*reading)
     ]
     facts = await ask_brokers(options, name_servers, line, say)
-    rounds = looks(options)
-    is_suspected = not rounds and any(facts.unknown_at())
-    if is_suspected:
-        rounds = LOOKS_OF_SUSPICION
-    if rounds:
+    is_suspected = not looks(options) and any(facts.unknown_at())
+    if rounds := looks(options) or (LOOKS_OF_SUSPICION if is_suspected else 0):
+        ended, loop = asyncio.Event(), asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, ended.set)
         say(_("looking again; Ctrl-C ends it"))
-        watch.is_on = True
-    for number in range(1, rounds + 1):
-        if not await watch.goes_on():
-            break
-        again = (_looked(one, number * watch.every_s, line, budget) for one in facts.name_servers)
-        seen = await asyncio.gather(*again)
-        facts = replace(facts, name_servers=tuple(seen))
-        if is_suspected and any(one.looks and one.looks[-1].groups != one.groups for one in seen):
-            break  # it shows other brokers
-    watch.is_on = False
+        facts = await _look_again(facts, rounds, look_every_s, ended, line, budget, ends_with_change=is_suspected)
+        loop.remove_signal_handler(signal.SIGINT)
     return replace(facts, requests=facts.requests + budget.requests)
+
+
+async def _look_again(
+    facts: FleetFacts, rounds: int, every_s: float, ended: asyncio.Event, line: Line, budget: RequestBudget,
+    *, ends_with_change: bool,
+) -> FleetFacts:  # fmt: skip
+    """With so many looks more at all name servers, until the event; ``ends_with_change``: or until one has changed."""
+    for number in range(1, rounds + 1):
+        with suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), every_s)
+        if ended.is_set():
+            break
+        looked = (_looked(one, number * every_s, line, budget) for one in facts.name_servers)
+        facts = replace(facts, name_servers=tuple(await asyncio.gather(*looked)))
+        if ends_with_change and any(one.looks and one.looks[-1].groups != one.groups for one in facts.name_servers):
+            break
+    return facts
 
 
 async def _looked(seen: NameServerFacts, at_s: float, line: Line, budget: RequestBudget) -> NameServerFacts:
