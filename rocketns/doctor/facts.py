@@ -212,7 +212,7 @@ class ServerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LaterGroups:
-    """The broker groups at one time, seconds since the first look."""
+    """Broker groups as no look before showed them, so many seconds after the first one."""
 
     at_s: float
     groups: Mapping[str, GroupView]

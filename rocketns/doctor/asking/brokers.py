@@ -264,7 +264,8 @@ async def ask_brokers(
     options: DoctorOptions, name_servers: Sequence[NameServerFacts], line: Line, say: Callable[[str], None]
 ) -> FleetFacts:  # fmt: skip
     """The facts, with what brokers say; AT_ONCE are asked at a time. Never raises for what they do."""
-    (chosen, left_out), budget = choose(options, name_servers), broker_budget(options)
+    chosen, left_out = choose(options, name_servers)
+    line = replace(line, budget=broker_budget(options))
     lacking = {topic for topic in options.topics if any(one.lacks(topic) for one in name_servers)}
     # All topics that a name server lists would be a large registration.
     is_large = any(may_be_large(one.topics or ()) for one in name_servers)
@@ -276,7 +277,7 @@ async def ask_brokers(
         """How its address behaves, and what it says. None: nothing."""
         code = BrokerRequest.GET_BROKER_RUNTIME_INFO
         async with room:
-            address, call = await reach(broker.addr, code, ANSWER_BYTES_MAX, line, budget)
+            address, call = await reach(broker.addr, code, ANSWER_BYTES_MAX, line)
             if call is None:
                 return address, None
             asked = Interview(call, options, tables_at_once)
@@ -295,15 +296,10 @@ async def ask_brokers(
     found = await asyncio.gather(*map(ask, chosen))
     return FleetFacts(
         options, tuple(name_servers), {address.addr: address for address, _broker in found},
-        tuple(broker for _address, broker in found if broker is not None), left_out, budget.requests,
+        tuple(broker for _address, broker in found if broker is not None), left_out, line.budget.requests,
     )  # fmt: skip
 
 
 def may_be_large(topics: Iterable[str]) -> bool:
     """Whether a broker that had all of these topics would send half as much as a frame may have, or more."""
-    size = 0
-    for topic in topics:
-        size += ENTRY_BYTES + 2 * utf8_bytes(topic)
-        if size >= LARGE_BYTES:
-            return True
-    return False
+    return sum(ENTRY_BYTES + 2 * utf8_bytes(topic) for topic in topics) >= LARGE_BYTES

@@ -128,9 +128,9 @@ def _clusters_of(value: Any) -> dict[str, frozenset[str]]:
     return {str(cluster): frozenset(str(name) for name in names) for cluster, names in table.items()}
 
 
-async def read_name_server(addr: str, line: Line, budget: RequestBudget, options: DoctorOptions) -> NameServerFacts:
+async def read_name_server(addr: str, line: Line, options: DoctorOptions) -> NameServerFacts:
     """All that it says. Never raises for what it does."""
-    found, call = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line, budget)
+    found, call = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line)
     if call is None:
         outcome = Reaction.UNREACHABLE if found.outcome is Reaction.NO_HOST else found.outcome
         return NameServerFacts(addr, outcome, found.error, found.ips, found.is_here)
@@ -143,9 +143,9 @@ async def read_name_server(addr: str, line: Line, budget: RequestBudget, options
     return NameServerFacts(addr, Reaction.ANSWERED, tables.error, found.ips, found.is_here, **tables.found)
 
 
-async def read_groups(addr: str, line: Line, budget: RequestBudget) -> dict[str, GroupView] | None:
+async def read_groups(addr: str, line: Line) -> dict[str, GroupView] | None:
     """Its broker groups once more. None: it does not say."""
-    _found, call = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line, budget)
+    _found, call = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line)
     if call is None:
         return None
     call.close()
@@ -185,7 +185,7 @@ def name_server_budget(options: DoctorOptions) -> RequestBudget:
     })  # fmt: skip
 
 
-# Of one name server, in all looks that differ: some 50 MB. Beyond it, looks that show something new are left out.
+# Of one name server, in all looks that are kept: some 50 MB. Beyond it, what is new is left out.
 MEMBERS_MAX = 100_000
 
 
@@ -194,11 +194,10 @@ async def gather(
     look_every_s: float = LOOK_EVERY_S,
 ) -> FleetFacts:  # fmt: skip
     """Ask, and give what was found. ``context`` is None without TLS. ``say`` is told what is done now."""
-    line = Line(context, signer, options.timeout_s)
-    budget = name_server_budget(options)
+    line = Line(context, signer, options.timeout_s, name_server_budget(options))
     names = {each: addr for addr in options.name_servers for each in await every_address(addr)}
     say(_("asking name servers"))
-    reading = (read_name_server(addr, line, budget, options) for addr in names)
+    reading = (read_name_server(addr, line, options) for addr in names)
     name_servers = [
         one if names[one.addr] == one.addr else replace(one, name=names[one.addr])
         for one in await asyncio.gather(*reading)
@@ -209,38 +208,32 @@ async def gather(
         ended, loop = asyncio.Event(), asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, ended.set)
         say(_("looking again; Ctrl-C ends it"))
-        facts = await _look_again(facts, rounds, look_every_s, ended, line, budget, ends_with_change=is_suspected)
+        facts = await _look_again(facts, rounds, look_every_s, ended, line, ends_with_change=is_suspected)
         loop.remove_signal_handler(signal.SIGINT)
-    return replace(facts, requests=facts.requests + budget.requests)
+    return replace(facts, requests=facts.requests + line.budget.requests)
 
 
 async def _look_again(
-    facts: FleetFacts, rounds: int, every_s: float, ended: asyncio.Event, line: Line, budget: RequestBudget,
-    *, ends_with_change: bool,
-) -> FleetFacts:  # fmt: skip
+    facts: FleetFacts, rounds: int, every_s: float, ended: asyncio.Event, line: Line, *, ends_with_change: bool
+) -> FleetFacts:
     """With so many looks more at all name servers, until the event; ``ends_with_change``: or until one has changed."""
     for number in range(1, rounds + 1):
         with suppress(TimeoutError):
             await asyncio.wait_for(ended.wait(), every_s)
         if ended.is_set():
             break
-        looked = (_looked(one, number * every_s, line, budget) for one in facts.name_servers)
+        looked = (_looked(one, number * every_s, line) for one in facts.name_servers)
         facts = replace(facts, name_servers=tuple(await asyncio.gather(*looked)))
-        if ends_with_change and any(one.looks and one.looks[-1].groups != one.groups for one in facts.name_servers):
+        if ends_with_change and any(one.looks for one in facts.name_servers):
             break
     return facts
 
 
-async def _looked(seen: NameServerFacts, at_s: float, line: Line, budget: RequestBudget) -> NameServerFacts:
-    """With one look more. One that fails is left out."""
-    groups = await read_groups(seen.addr, line, budget) if seen.is_readable else None
-    if groups is None:
+async def _looked(seen: NameServerFacts, at_s: float, line: Line) -> NameServerFacts:
+    """With one look more, if it shows something new, and there is room for it."""
+    groups = await read_groups(seen.addr, line) if seen.is_readable else None
+    known = (seen.groups, *(one.groups for one in seen.looks))
+    if groups is None or groups in known:
         return seen
-    kept = {id(one.groups): one.groups for one in seen.looks}
-    same = next((one for one in (seen.groups, *kept.values()) if one == groups), None)
-    if (
-        same is None
-        and sum(len(group.addrs) for one in (groups, *kept.values()) for group in one.values()) > MEMBERS_MAX
-    ):
-        return seen
-    return replace(seen, looks=(*seen.looks, LaterGroups(at_s, groups if same is None else same)))
+    members = sum(len(group.addrs) for one in (groups, *known[1:]) for group in (one or {}).values())
+    return seen if members > MEMBERS_MAX else replace(seen, looks=(*seen.looks, LaterGroups(at_s, groups)))
