@@ -63,20 +63,20 @@ def in_order(*findings: Diagnosis) -> list[str]:
 
 
 def test_what_is_wrong_comes_before_what_cannot_be_told() -> None:
-    unknown, ill = (Diagnosis(FIRST, state, state.name) for state in (Health.UNKNOWN, Health.ILL))
+    unknown, ill = (Diagnosis(state.name, state=state, check=FIRST) for state in (Health.UNKNOWN, Health.ILL))
     assert in_order(unknown, ill) == ["ILL", "UNKNOWN"]
 
 
 def test_what_explains_more_comes_first_whatever_its_place_in_the_table() -> None:
-    part = Diagnosis(FIRST, Health.ILL, "part", weight=Weight.PARTLY)
-    whole = Diagnosis(LAST, Health.ILL, "whole", weight=Weight.EXPLAINS)
+    part = Diagnosis("part", check=FIRST, weight=Weight.PARTLY)
+    whole = Diagnosis("whole", check=LAST, weight=Weight.EXPLAINS)
     assert in_order(part, whole) == ["whole", "part"]
 
 
 def test_a_cause_comes_before_what_follows_from_it_though_it_weighs_less() -> None:
-    cause = Diagnosis(FIRST, Health.ILL, "cause", weight=Weight.PARTLY)
-    other = Diagnosis("other", Health.ILL, "other", weight=Weight.PRECISELY)
-    effect = Diagnosis(LAST, Health.ILL, "effect", weight=Weight.EXPLAINS, follows=frozenset({FIRST}))
+    cause = Diagnosis("cause", check=FIRST, weight=Weight.PARTLY)
+    other = Diagnosis("other", check="other", weight=Weight.PRECISELY)
+    effect = Diagnosis("effect", check=LAST, weight=Weight.EXPLAINS, follows=(FIRST,))
     assert in_order(effect, cause, other) == ["other", "cause", "effect"]
 
 

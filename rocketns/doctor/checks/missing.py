@@ -37,9 +37,8 @@ def instead(facts: FleetFacts, topic: str) -> tuple[str, ...] | None:
     return None if text is None else (_(text),)
 
 
-MISSING, ON_SOME = "topic-missing", "topic-on-some-name-servers"
-CAUSES = frozenset({"no-broker", "broker-registers-elsewhere", "registration-size"})
-NO_ANSWER = frozenset({"name-server-reachable", "name-server-kind", "tls", "broker-registers-elsewhere"})
+CAUSES = ("no-broker", "broker-registers-elsewhere", "registration-size")
+NO_ANSWER = ("name-server-reachable", "name-server-kind", "tls", "broker-registers-elsewhere")
 
 ELSE = N_("# or, if it exists in another fleet: the client's list of name servers is that of this one, correct it")
 ONLY = N_("# if it exists in another fleet: the client's list of name servers is that of this one, correct it")
@@ -54,7 +53,7 @@ def missing(facts: FleetFacts) -> Iterator[Diagnosis]:
             sentence = _("Whether a broker has the topic %(topic)s cannot be told: no name server answered.") % {
                 "topic": topic
             }
-            yield Diagnosis(MISSING, Health.UNKNOWN, sentence, follows=NO_ANSWER)
+            yield Diagnosis(sentence, follows=NO_ANSWER, state=Health.UNKNOWN)
 
 
 def _missing(facts: FleetFacts, topic: str) -> Diagnosis:
@@ -83,9 +82,9 @@ def _missing(facts: FleetFacts, topic: str) -> Diagnosis:
         *_context(facts),
         *(_creation(facts, set(facts.groups) - creators) if is_told and not creators >= facts.groups.keys() else ()),
     )  # fmt: skip
-    follows = CAUSES if facts.groups else CAUSES | NO_ANSWER
+    follows = CAUSES if facts.groups else CAUSES + NO_ANSWER
     commands = _repair(facts, words, nobody_creates=nobody_creates)
-    return Diagnosis(MISSING, Health.ILL, sentence % words, evidence, commands, weight, follows)
+    return Diagnosis(sentence % words, evidence, commands, weight, follows)
 
 
 def _repair(facts: FleetFacts, words: Mapping[str, str], *, nobody_creates: bool) -> tuple[str, ...]:
@@ -167,8 +166,8 @@ def _divided(facts: FleetFacts, topic: str, having: list[NameServerFacts], lacki
             % {"brokers": shown},
             f"namesrvAddr={namesrv_addr(facts)}",
         )
-    return Diagnosis(ON_SOME, Health.ILL, sentence, evidence, commands, Weight.EXPLAINS,
-                   frozenset({"broker-registers-elsewhere", "registration-size"}))  # fmt: skip
+    follows = ("broker-registers-elsewhere", "registration-size")
+    return Diagnosis(sentence, evidence, commands, Weight.EXPLAINS, follows)
 
 
 _NUMBERS = re.compile("[0-9]+")
