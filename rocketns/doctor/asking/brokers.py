@@ -93,7 +93,7 @@ def _in_turns(candidates: Iterable[BrokerFacts]) -> Iterator[BrokerFacts]:
 
 
 Value = TypeVar("Value")
-TABLES = ("topics", "groups", "similar", "consumers", "consumption", "codes")
+TABLES = ("topics", "groups", "similar", "consumers", "consumption")
 # A broker of 5.x gives so many of its topics, and the number of all (enableSplitMetadata). An older one gives all.
 SOME_TOPICS: Fields = {"topicSeq": "0", "maxTopicNum": "1000"}
 NAME_SERVERS_MAX = 16  # of a broker's list that are resolved
@@ -111,14 +111,14 @@ class Interview:
         """``tables_at_once``: how many brokers may send whole tables."""
         self._call, self._options, self._tables_at_once = call, options, tables_at_once
         self._tables: dict[BrokerRequest, bytes | None] = {}
-        self.found: dict[str, Any] = {name: {} for name in TABLES}
+        self.found: dict[str, Any] = {name: {} for name in TABLES} | {"codes": call.codes}
 
     async def ask_all(self, lacking: Container[str]) -> None:
         """What is likelier to be large, or refused, comes later. ``lacking``: topics that some name server lacks."""
         call = self._call
         self.found["version"] = call.first.version
-        if self._succeeded(BrokerRequest.GET_BROKER_RUNTIME_INFO, call.first):
-            self.found["clock"] = _decoded(call.first, lambda body: bodies.clock(body, call.asked_s, call.came_s))
+        answer = call.expected(BrokerRequest.GET_BROKER_RUNTIME_INFO, call.first)
+        self.found["clock"] = _decoded(answer, lambda body: bodies.clock(body, call.asked_s, call.came_s))
         answer = await self._ask(BrokerRequest.GET_BROKER_CONFIG, {})
         self.found["configuration"] = settings = _decoded(answer, bodies.configuration)
         own = own_list(settings or {})[:NAME_SERVERS_MAX]
@@ -137,7 +137,7 @@ class Interview:
         code = BrokerRequest.GET_TOPIC_CONFIG
         is_told = await self._entry("topics", topic, code, "topic", bodies.configured, ResponseCode.TOPIC_NOT_EXIST)
         # A broker before 5.0 has no requests 351 and 352.
-        is_old = self.found["codes"].get(int(code)) == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+        is_old = self._call.codes.get(code) == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
         if not is_told and is_lacking and is_old and (table := await self.topics()) is not None:
             with suppress(BodyDecodeError):
                 self.found["topics"][topic] = bodies.entry(table, topic)
@@ -211,15 +211,7 @@ class Interview:
         return True
 
     async def _ask(self, code: BrokerRequest, fields: Fields, also: int | None = None) -> RemotingCommand | None:
-        """The answer, if its code is success or ``also``."""
-        answer = await self._call.ask(code, fields, BYTES_MAX.get(code, ANSWER_BYTES_MAX))
-        return answer if answer.code == also or self._succeeded(code, answer) else None
-
-    def _succeeded(self, code: BrokerRequest, answer: RemotingCommand) -> bool:
-        """Whether this answer is a success. Otherwise its code is kept."""
-        if answer.code != ResponseCode.SUCCESS:
-            self.found["codes"][int(code)] = answer.code
-        return answer.code == ResponseCode.SUCCESS
+        return await self._call.ask_expecting(code, fields, BYTES_MAX.get(code, ANSWER_BYTES_MAX), also)
 
 
 def _measured(body: bytes, total: str | None) -> dict[str, int]:

@@ -18,7 +18,7 @@ from rocketns.client.resolving import addresses_of, is_own
 from rocketns.doctor.asking.requests import RequestBudget
 from rocketns.doctor.facts import AddressFacts, IpScope, Reaction
 from rocketns.errors import RocketnsError
-from rocketns.protocol.codes import SerializeType
+from rocketns.protocol.codes import ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.encoding import encode_request
 from rocketns.tools.decode.frames import HEAD_BYTES, other_protocol
@@ -145,7 +145,7 @@ class Call:
     """See `open_call`. After an UnreachedError it is of no more use.
 
     ``first`` is the answer to the first request; it was asked for at ``asked_s`` and came at ``came_s``, in epoch
-    seconds of this machine's clock.
+    seconds of this machine's clock. ``codes``: see `expected`.
     """
 
     first: RemotingCommand
@@ -153,6 +153,7 @@ class Call:
 
     def __init__(self, addr: str, connection: _Connection, line: Line) -> None:
         self.addr = addr
+        self.codes: dict[int, int] = {}
         self._connection, self._line = connection, line
 
     async def begin(self, code: int, bytes_max: int) -> Call:
@@ -187,6 +188,19 @@ class Call:
             raise self._failure(str(error)) from error
         finally:
             self._connection.answers.forget(opaque)
+
+    async def ask_expecting(
+        self, code: int, fields: Fields, bytes_max: int, also: int | None = None
+    ) -> RemotingCommand | None:
+        """Likewise, as `expected` has it."""
+        return self.expected(code, await self.ask(code, fields, bytes_max), also)
+
+    def expected(self, code: int, answer: RemotingCommand, also: int | None = None) -> RemotingCommand | None:
+        """The answer to a request, if it is a success, or has this code; otherwise its code is kept in ``codes``."""
+        if answer.code in (ResponseCode.SUCCESS, also):
+            return answer
+        self.codes[int(code)] = answer.code
+        return None
 
     def _failure(self, why: str) -> UnreachedError:
         """What the first bytes say of a peer that sent no answer."""

@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from rocketns.client.name_server import Fields, Signer, UnusableError, decoded, route_fields
 from rocketns.client.resolving import every_address
@@ -33,43 +33,30 @@ from rocketns.protocol.json import fastjson
 from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC
 
 FIRST = RequestCode.GET_BROKER_CLUSTER_INFO
-Value = TypeVar("Value")
 
 
 class Tables:
-    """``found`` are fields of NameServerFacts; ``error`` says what could not be read."""
+    """`read` fills ``found``, fields of NameServerFacts, and ``errors``: what could not be read."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
-        self._errors: list[str] = []
-        self.found: dict[str, Any] = {"codes": {}, "routes": {}}
+        self.errors: list[str] = []
+        self.found: dict[str, Any] = {"codes": call.codes, "routes": {}, "version": call.first.version}
 
-    @property
-    def error(self) -> str:
-        return "; ".join(dict.fromkeys(self._errors))
-
-    def brokers(self, answer: RemotingCommand) -> None:
-        """The groups, of the answer to the first question."""
-        self.found["version"] = answer.version
-        try:
-            if (both := self._kept(FIRST, answer, _cluster_info)) is not None:
-                self.found["groups"], self.found["clusters"] = both
-        except UnusableError as error:
-            self._errors.append(str(error))
-        is_broker = answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
-        self.found["kind"] = ServerKind.OTHER if is_broker else ServerKind.UNKNOWN
-
-    async def rest(self, topics: Sequence[str]) -> None:
-        """The routes, and the rest. Names of topics are last: a list above the limit of a frame ends the connection."""
-        if self.found["kind"] is ServerKind.OTHER:
-            return
+    async def read(self, topics: Sequence[str]) -> None:
+        """Everything; of what is no name server nothing more than its first answer."""
         for reading in self._readings(topics):
             try:
                 await reading
             except (UnusableError, UnreachedError) as error:
-                self._errors.append(str(error))
+                self.errors.append(str(error))
 
     def _readings(self, topics: Sequence[str]) -> Iterator[Coroutine[Any, Any, None]]:
+        """Names of topics are last: a list above the limit of a frame ends the connection."""
+        yield self._brokers()
+        if self._call.first.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            self.found["kind"] = ServerKind.OTHER
+            return
         yield from map(self._route, topics)
         yield self._table("configuration", RequestCode.GET_NAMESRV_CONFIG, {}, _properties)
         order: Fields = {"namespace": NAMESPACE_ORDER_TOPIC_CONFIG}
@@ -77,35 +64,32 @@ class Tables:
         yield self._kind()
         yield self._table("topics", RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {}, _topics)
 
+    async def _brokers(self) -> None:
+        """The groups, of the answer to the first question."""
+        if (answer := self._call.expected(FIRST, self._call.first)) is not None:
+            self.found["groups"], self.found["clusters"] = decoded(answer.body or b"", _cluster_info)
+
     async def _route(self, topic: str) -> None:
-        code = RequestCode.GET_ROUTEINFO_BY_TOPIC
-        answer = await self._asked(code, route_fields(topic))
-        if answer.code == ResponseCode.TOPIC_NOT_EXIST:
-            self.found["routes"][topic] = None
-        elif (route := self._kept(code, answer, decode_topic_route_data)) is not None:
-            self.found["routes"][topic] = route
+        answer = await self._ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, route_fields(topic), ResponseCode.TOPIC_NOT_EXIST)
+        if answer is not None:
+            is_there = answer.code == ResponseCode.SUCCESS
+            self.found["routes"][topic] = decoded(answer.body or b"", decode_topic_route_data) if is_there else None
 
     async def _kind(self) -> None:
         """Only rocketns knows the request. Its properties are those of Java's name server."""
-        answer = await self._asked(RequestCode.GET_ROUTE_DIGESTS, {})
-        if answer.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+        code = RequestCode.GET_ROUTE_DIGESTS
+        await self._ask(code, {})
+        if self._call.codes.get(code) != ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
             self.found["kind"] = ServerKind.ROCKETNS
         elif "kvConfigPath" in self.found.get("configuration", {}):
             self.found["kind"] = ServerKind.JAVA
 
     async def _table(self, name: str, code: RequestCode, fields: Fields, decode: Callable[[bytes], object]) -> None:
-        if (value := self._kept(code, await self._asked(code, fields), decode)) is not None:
-            self.found[name] = value
+        if (answer := await self._ask(code, fields)) is not None:
+            self.found[name] = decoded(answer.body or b"", decode)
 
-    async def _asked(self, code: RequestCode, fields: Fields) -> RemotingCommand:
-        return await self._call.ask(code, fields, FRAME_SIZE_MAX_BYTES)
-
-    def _kept(self, code: RequestCode, answer: RemotingCommand, decode: Callable[[bytes], Value]) -> Value | None:
-        """What an answer says; None, and its code is kept, where it is no success. UnusableError."""
-        if answer.code == ResponseCode.SUCCESS:
-            return decoded(answer.body or b"", decode)
-        self.found["codes"][code] = answer.code
-        return None
+    async def _ask(self, code: RequestCode, fields: Fields, also: int | None = None) -> RemotingCommand | None:
+        return await self._call.ask_expecting(code, fields, FRAME_SIZE_MAX_BYTES, also)
 
 
 def _properties(body: bytes) -> dict[str, str]:
@@ -135,12 +119,12 @@ async def read_name_server(addr: str, line: Line, options: DoctorOptions) -> Nam
         outcome = Reaction.UNREACHABLE if found.outcome is Reaction.NO_HOST else found.outcome
         return NameServerFacts(addr, outcome, found.error, found.ips, found.is_here)
     tables = Tables(call)
-    tables.brokers(call.first)
     try:
-        await tables.rest(topics_to_look_up(options))
+        await tables.read(topics_to_look_up(options))
     finally:
         call.close()
-    return NameServerFacts(addr, Reaction.ANSWERED, tables.error, found.ips, found.is_here, **tables.found)
+    errors = "; ".join(dict.fromkeys(tables.errors))
+    return NameServerFacts(addr, Reaction.ANSWERED, errors, found.ips, found.is_here, **tables.found)
 
 
 async def read_groups(addr: str, line: Line) -> dict[str, GroupView] | None:
