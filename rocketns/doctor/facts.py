@@ -218,7 +218,7 @@ class LaterGroups:
     groups: Mapping[str, GroupView]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NameServerFacts:
     """``addr`` is ``host:port`` as given. Names come from peers: they are escaped where they are shown.
 
@@ -250,6 +250,11 @@ class NameServerFacts:
     @property
     def is_readable(self) -> bool:
         return self.groups is not None
+
+    @cached_property
+    def addrs(self) -> frozenset[str]:
+        """The addresses of the brokers that it shows."""
+        return frozenset(addr for group in (self.groups or {}).values() for _id, addr in group.addrs)
 
     def has(self, topic: str) -> bool:
         """Whether it has a route of a topic that was asked for."""

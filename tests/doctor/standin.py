@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from interop.harness import codes
 from rocketns.client.tls import client_context
 from rocketns.doctor.asking import gathering
-from rocketns.doctor.facts import BrokerFacts, DoctorOptions, FleetFacts, NameServerFacts
+from rocketns.doctor.facts import BrokerFacts, DoctorOptions, FleetFacts
 from rocketns.doctor.finding import Diagnosis, Health
 from rocketns.doctor.report import Report, run
 from rocketns.protocol.command import RemotingCommand
@@ -76,8 +75,8 @@ def gathered(
             async with asyncio.timeout(2 * WITHIN_S):
                 return await gathering.gather(given, context, None, print, every_s)
 
-    async def nobody(options: DoctorOptions, name_servers: Sequence[NameServerFacts], *_more: object) -> FleetFacts:
-        return FleetFacts(options, tuple(name_servers), brokers=told)
+    async def nobody(facts: FleetFacts, *_more: object) -> FleetFacts:
+        return replace(facts, brokers=told)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gathering, "ask_brokers", nobody)

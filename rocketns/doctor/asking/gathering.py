@@ -186,7 +186,7 @@ async def gather(
         one if names[one.addr] == one.addr else replace(one, name=names[one.addr])
         for one in await asyncio.gather(*reading)
     ]
-    facts = await ask_brokers(options, name_servers, line, say)
+    facts = await ask_brokers(FleetFacts(options, tuple(name_servers)), line, say)
     is_suspected = not looks(options) and any(facts.unknown_at())
     if rounds := looks(options) or (LOOKS_OF_SUSPICION if is_suspected else 0):
         ended, loop = asyncio.Event(), asyncio.get_running_loop()

@@ -173,13 +173,9 @@ def _strangers(facts: FleetFacts) -> tuple[NameServerFacts, NameServerFacts] | N
     """Two name servers that both have brokers, and none in common. Where only addresses differ see `two-masters`."""
     having = [one for one in facts.readable if one.groups]
     for one in having[1:]:
-        if set(one.groups or {}) != set(having[0].groups or {}) and not _addresses(one) & _addresses(having[0]):
+        if set(one.groups or {}) != set(having[0].groups or {}) and not one.addrs & having[0].addrs:
             return having[0], one
     return None
-
-
-def _addresses(one: NameServerFacts) -> set[str]:
-    return {addr for group in (one.groups or {}).values() for _id, addr in group.addrs}
 
 
 def _split(facts: FleetFacts, one: NameServerFacts, other: NameServerFacts) -> Diagnosis:

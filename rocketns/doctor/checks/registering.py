@@ -133,9 +133,8 @@ def _leaving(facts: FleetFacts, broker: BrokerFacts, left: list[NameServerFacts]
 
 
 def _shows(name_server: NameServerFacts, broker: BrokerFacts) -> bool:
-    return any(addr == broker.addr for group in (name_server.groups or {}).values() for _id, addr in group.addrs) or (
-        not broker.is_announced and broker.name in (name_server.groups or {})
-    )
+    is_named = not broker.is_announced and broker.name in (name_server.groups or {})
+    return is_named or broker.addr in name_server.addrs
 
 
 def _elsewhere(facts: FleetFacts, broker: BrokerFacts, lacking: list[NameServerFacts]) -> Diagnosis:
