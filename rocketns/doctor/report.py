@@ -93,8 +93,6 @@ CHECKS: tuple[Check, ...] = (
 
 EXIT_WELL, EXIT_ILL, EXIT_CANNOT_TELL = 0, 1, 2
 
-_PLACES = {check.name: place for place, check in enumerate(CHECKS)}
-
 FINDINGS_MAX = 20  # of one check and one state
 LINES_MAX = 100  # of evidence, and of commands, of one finding
 
@@ -134,28 +132,18 @@ def run(facts: FleetFacts) -> Report:
 
 
 def ranked(findings: Iterable[Diagnosis]) -> list[Diagnosis]:
-    """ILL before UNKNOWN; then by weight, then as in the table. A cause stands before what follows."""
-    ordered = sorted(findings, key=_key)
+    """ILL before UNKNOWN; then by weight, else as they came. A cause stands before what follows."""
+    ordered = sorted(findings, key=lambda one: (one.state, -one.weight))
     placed: dict[int, Diagnosis] = {}
-    led: set[tuple[str, tuple[str, ...]]] = set()  # what has all of its causes before it
-
-    def place_causes(one: Diagnosis) -> None:
-        if (one.check, one.follows) in led:
-            return
-        led.add((one.check, one.follows))
-        for cause in ordered:
-            if cause.check in one.follows and cause.state is Health.ILL and one.check not in cause.follows:
-                placed.setdefault(id(cause), cause)
-
+    led: set[str] = set()  # the checks whose findings are placed
     for one in ordered:
-        if id(one) not in placed:
-            place_causes(one)
-            placed[id(one)] = one
+        if id(one) in placed:
+            continue
+        if causes := {*one.follows} - led:
+            placed |= {id(cause): cause for cause in ordered if cause.check in causes and cause.state is Health.ILL}
+            led |= causes
+        placed[id(one)] = one
     return list(placed.values())
-
-
-def _key(finding: Diagnosis) -> tuple[int, int, int]:
-    return finding.state, -finding.weight, _PLACES.get(finding.check, len(_PLACES))
 
 
 def shortened(findings: Iterable[Diagnosis]) -> tuple[list[Diagnosis], Mapping[str, int]]:
