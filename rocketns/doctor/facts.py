@@ -327,6 +327,11 @@ class FleetFacts:
         return [topic for topic in self.options.topics if any(one.lacks(topic) for one in self.name_servers)
                 and not any(one.has(topic) for one in self.name_servers)]  # fmt: skip
 
+    def divided_topics(self) -> list[str]:
+        """The topics that were asked for, and that some name servers have and others do not."""
+        return [topic for topic in self.options.topics if any(one.has(topic) for one in self.name_servers)
+                and any(one.lacks(topic) for one in self.name_servers)]  # fmt: skip
+
     def unknown_at(self) -> Iterator[tuple[str, BrokerFacts]]:
         """The topics that were asked for, each with a master that name servers route to, and that does not have it."""
         for topic in self.options.topics:

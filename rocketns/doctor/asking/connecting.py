@@ -10,7 +10,7 @@ import ssl
 import time
 from dataclasses import dataclass, replace
 
-from rocketns.addresses import Address, literal, split, with_port
+from rocketns.addresses import literal, split, with_port
 from rocketns.client.connection import NotSentError, OutgoingConnection
 from rocketns.client.name_server import Fields, Signer
 from rocketns.client.reading import AnswerReader
@@ -28,6 +28,7 @@ from rocketns.tools.decode.frames import HEAD_BYTES, other_protocol
 _DOCKER = tuple(ipaddress.ip_network(f"172.{second}.0.0/16") for second in range(17, 31))
 # podman; pods of flannel, of k3s
 _CONTAINERS = (*_DOCKER, *map(ipaddress.ip_network, ("10.88.0.0/16", "10.244.0.0/16", "10.42.0.0/16")))
+_SHARED = ipaddress.ip_network("100.64.0.0/10")  # of carriers; some clouds give them to pods
 _NO_HOST = {errno.EHOSTUNREACH, errno.EHOSTDOWN}
 _UNREACHABLE = {errno.ENETUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL}
 
@@ -51,12 +52,7 @@ def place_of(ip: str) -> IpScope:
         return IpScope.LINK_LOCAL
     if any(found in network for network in _CONTAINERS):
         return IpScope.CONTAINER
-    return IpScope.PRIVATE if _is_private(found) else IpScope.PUBLIC
-
-
-def _is_private(ip: Address) -> bool:
-    """Also the shared addresses of carriers, which some clouds give to pods."""
-    return ip.is_private or (ip.version == 4 and ip in ipaddress.ip_network("100.64.0.0/10"))
+    return IpScope.PRIVATE if found.is_private or found in _SHARED else IpScope.PUBLIC
 
 
 async def resolve(addr: str, within_s: float) -> tuple[str, ...]:

@@ -58,11 +58,13 @@ class Tables:
             self.found["kind"] = ServerKind.OTHER
             return
         yield from map(self._route, topics)
-        yield self._table("configuration", RequestCode.GET_NAMESRV_CONFIG, {}, _properties)
+        yield self._table("configuration", RequestCode.GET_NAMESRV_CONFIG, {},
+                          lambda body: of_lines(body.decode("utf-8", "replace")))  # fmt: skip
         order: Fields = {"namespace": NAMESPACE_ORDER_TOPIC_CONFIG}
         yield self._table("order", RequestCode.GET_KVLIST_BY_NAMESPACE, order, decode_kv_table)
         yield self._kind()
-        yield self._table("topics", RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {}, _topics)
+        yield self._table("topics", RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {},
+                          lambda body: frozenset(decode_topic_list(body)))  # fmt: skip
 
     async def _brokers(self) -> None:
         """The groups, of the answer to the first question."""
@@ -92,14 +94,6 @@ class Tables:
         return await self._call.ask_expecting(code, fields, FRAME_SIZE_MAX_BYTES, also)
 
 
-def _properties(body: bytes) -> dict[str, str]:
-    return of_lines(body.decode("utf-8", "replace"))
-
-
-def _topics(body: bytes) -> frozenset[str]:
-    return frozenset(decode_topic_list(body))
-
-
 def _cluster_info(body: bytes) -> tuple[dict[str, GroupView], dict[str, frozenset[str]]]:
     """The groups by broker name, and the broker names of each cluster."""
     return group_views(decode_cluster_info(body)), fastjson.read(body, _clusters_of)
@@ -125,18 +119,6 @@ async def read_name_server(addr: str, line: Line, options: DoctorOptions) -> Nam
         call.close()
     errors = "; ".join(dict.fromkeys(tables.errors))
     return NameServerFacts(addr, Reaction.ANSWERED, errors, found.ips, found.is_here, **tables.found)
-
-
-async def read_groups(addr: str, line: Line) -> dict[str, GroupView] | None:
-    """Its broker groups once more. None: it does not say."""
-    _found, call = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line)
-    if call is None:
-        return None
-    call.close()
-    try:
-        return group_views(decode_cluster_info(call.first.body or b""))
-    except BodyDecodeError:
-        return None
 
 
 # 8 looks come at 8 moments of the 30 s between two registrations, evenly spread, and of 10 s as well. Looks each 5 s
@@ -215,9 +197,18 @@ async def _look_again(
 
 async def _looked(seen: NameServerFacts, at_s: float, line: Line) -> NameServerFacts:
     """With one look more, if it shows something new, and there is room for it."""
-    groups = await read_groups(seen.addr, line) if seen.is_readable else None
-    known = (seen.groups, *(one.groups for one in seen.looks))
-    if groups is None or groups in known:
+    if not seen.is_readable:
         return seen
+    _found, call = await reach(seen.addr, FIRST, FRAME_SIZE_MAX_BYTES, line)
+    if call is None:
+        return seen
+    call.close()
+    try:
+        groups = group_views(decode_cluster_info(call.first.body or b""))
+    except BodyDecodeError:
+        return seen
+    known = (seen.groups, *(one.groups for one in seen.looks))
     members = sum(len(group.addrs) for one in (groups, *known[1:]) for group in (one or {}).values())
-    return seen if members > MEMBERS_MAX else replace(seen, looks=(*seen.looks, LaterGroups(at_s, groups)))
+    if groups in known or members > MEMBERS_MAX:
+        return seen
+    return replace(seen, looks=(*seen.looks, LaterGroups(at_s, groups)))

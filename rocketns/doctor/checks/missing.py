@@ -9,7 +9,7 @@ from dataclasses import replace
 from rocketns.doctor.asking.requests import RETRY_PREFIX
 from rocketns.doctor.checks.registering import WAIT, on_their_way
 from rocketns.doctor.checks.showing import addresses_of, again, listed, members, mqadmin, namesrv_addr
-from rocketns.doctor.facts import FleetFacts, NameServerFacts
+from rocketns.doctor.facts import FleetFacts
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
 from rocketns.fleet.nearest import nearest
@@ -121,14 +121,13 @@ def creating(facts: FleetFacts, topic: str) -> tuple[str, ...]:
 
 def on_some(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each topic that some name servers have, and others do not."""
-    for topic in facts.options.topics:
-        having = [one for one in facts.name_servers if one.has(topic)]
-        lacking = [one for one in facts.name_servers if one.lacks(topic)]
-        if having and lacking:
-            yield _divided(facts, topic, having, lacking)
+    for topic in facts.divided_topics():
+        yield _divided(facts, topic)
 
 
-def _divided(facts: FleetFacts, topic: str, having: list[NameServerFacts], lacking: list[NameServerFacts]) -> Diagnosis:
+def _divided(facts: FleetFacts, topic: str) -> Diagnosis:
+    having = [one for one in facts.name_servers if one.has(topic)]
+    lacking = [one for one in facts.name_servers if one.lacks(topic)]
     brokers = set(facts.queues(topic))
     absent = {name for name in brokers if not any(name in (one.groups or {}) for one in lacking)}
     words = {

@@ -163,7 +163,7 @@ def agreement(facts: FleetFacts) -> Iterator[Diagnosis]:
                 for name, group in sorted(groups.items())[:10]
             )
             waits = bool(groups) and groups.keys() <= on_their_way(facts, one)
-            concerns = not facts.options.topics or any(one.lacks(topic) for topic in _divided(facts))
+            concerns = not facts.options.topics or any(one.lacks(topic) for topic in facts.divided_topics())
             commands = (_(WAIT),) if waits else _register(facts, groups)
             weight, state = Weight.PARTLY if concerns else Weight.ELSEWHERE, Health.UNKNOWN if waits else Health.ILL
             yield Diagnosis(_lacks(one, list(groups), topics), evidence, commands, weight, state=state)
@@ -191,15 +191,8 @@ def _split(facts: FleetFacts, one: NameServerFacts, other: NameServerFacts) -> D
         f"namesrvAddr={namesrv_addr(facts)}",
         _("# if they are two, give each client the name servers of one of them only"),
     )
-    weight = Weight.EXPLAINS if not facts.options.topics or any(True for _topic in _divided(facts)) else Weight.PARTLY
+    weight = Weight.EXPLAINS if not facts.options.topics or facts.divided_topics() else Weight.PARTLY
     return Diagnosis(sentence, evidence, commands, weight)
-
-
-def _divided(facts: FleetFacts) -> Iterator[str]:
-    """The topics asked for that some name servers have and others do not."""
-    for topic in facts.options.topics:
-        if any(one.has(topic) for one in facts.readable) and any(one.lacks(topic) for one in facts.readable):
-            yield topic
 
 
 def _lacked_topics(one: NameServerFacts, facts: FleetFacts) -> list[str]:
