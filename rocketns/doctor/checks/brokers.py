@@ -10,7 +10,6 @@ from rocketns.doctor.checks.showing import (
     addresses_of,
     again,
     listed,
-    members,
     namesrv_addr,
     setting,
     weight_of_brokers,
@@ -133,7 +132,7 @@ def no_master(facts: FleetFacts) -> Iterator[Diagnosis]:
             sentence = _("The broker %(broker)s has no master, only slaves. The slave with the lowest id acts as "
                          "master: consumers go on, producers find no queue of it.") % {"broker": name}  # fmt: skip
         evidence = _("%(broker)s in cluster %(cluster)s: %(members)s; an id of 0 is missing") % {
-            "broker": name, "cluster": group.cluster or "-", "members": members(group)}  # fmt: skip
+            "broker": name, "cluster": group.cluster or "-", "members": group.members}  # fmt: skip
         commands: tuple[str, ...] = (
             _("# start the master of %(broker)s again, with these lines in its broker.conf:") % {"broker": name},
             setting("brokerClusterName", group.cluster or ""),

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rocketns.doctor.asking.requests import RETRY_PREFIX
 from rocketns.doctor.checks.registering import WAIT, on_their_way
-from rocketns.doctor.checks.showing import addresses_of, again, listed, members, mqadmin, namesrv_addr
+from rocketns.doctor.checks.showing import addresses_of, again, listed, mqadmin, namesrv_addr
 from rocketns.doctor.facts import FleetFacts
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
@@ -159,7 +159,7 @@ def _divided(facts: FleetFacts, topic: str) -> Diagnosis:
     elif all(absent <= on_their_way(facts, one) for one in lacking):
         commands = (_(WAIT),)
     else:
-        shown = "; ".join(f"{name}: {members(facts.groups[name])}" for name in sorted(absent) if name in facts.groups)
+        shown = "; ".join(f"{name}: {facts.groups[name].members}" for name in sorted(absent) if name in facts.groups)
         commands = (
             _("# in broker.conf of these brokers, then restart them, one at a time (%(brokers)s):")
             % {"brokers": shown},

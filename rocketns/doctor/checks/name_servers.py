@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rocketns.doctor.checks.registering import WAIT, on_their_way
-from rocketns.doctor.checks.showing import addresses_of, again, listed, members, namesrv_addr
+from rocketns.doctor.checks.showing import addresses_of, again, listed, namesrv_addr
 from rocketns.doctor.facts import FleetFacts, NameServerFacts, Reaction, ServerKind
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
@@ -156,7 +156,7 @@ def agreement(facts: FleetFacts) -> Iterator[Diagnosis]:
                 _("%(broker)s (%(members)s): known at %(at)s, not at %(addr)s")
                 % {
                     "broker": name,
-                    "members": members(group),
+                    "members": group.members,
                     "at": addresses_of([each for each in facts.readable if name in (each.groups or {})]),
                     "addr": one.addr,
                 }

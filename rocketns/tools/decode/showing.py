@@ -176,8 +176,8 @@ class Names:
 
 def lines(found: list[DecodedFrame], names: Names) -> Iterator[str]:
     """For people. Texts of peers are escaped."""
-    for value in as_json(found, names):
-        yield from map(escape, _lines(value))
+    for frame in found:
+        yield from map(escape, _lines(as_json(frame, names)))
         yield ""
     faults = sum(len(frame.faults) for frame in found)
     whole = sum(bool(frame.header) for frame in found)
@@ -230,12 +230,8 @@ def _body_lines(body: dict[str, Any]) -> Iterator[str]:
         yield "      " + _("… and %(n)d characters more: --json has them") % {"n": len(text) - most}
 
 
-def as_json(found: list[DecodedFrame], names: Names) -> list[dict[str, Any]]:
+def as_json(frame: DecodedFrame, names: Names) -> dict[str, Any]:
     """For programs."""
-    return [_frame_json(frame, names) for frame in found]
-
-
-def _frame_json(frame: DecodedFrame, names: Names) -> dict[str, Any]:
     body, at_s, remark = body_of(frame), frame.stream.time_at(frame.at), frame.header.get("remark")
     is_password = is_secret(str(frame.fields.get("key", "")))  # the value of a KV item
     value = body.value
@@ -267,7 +263,7 @@ def decode(options: Namespace) -> int:
         data = file.read(BYTES_MAX + 1)
     found, names = frames(read(data)), Names(is_shown=not options.hide_names)
     if options.json:
-        print_json(as_json(found, names))
+        print_json([as_json(frame, names) for frame in found])
     else:
         print_text("\n".join(lines(found, names)) + "\n")
     return EXIT_DIFFERENT if not found or any(one.faults for one in found) else EXIT_FOUND
