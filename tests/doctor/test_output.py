@@ -30,8 +30,9 @@ from rocketns.fleet.group_view import GroupView
 from rocketns.logtext import LINE_CHARACTERS_MAX
 from rocketns.protocol.body.route import TopicRouteData, queue_data
 from tests.client.peers import CLOSED as REFUSING
+from tests.doctor.counting import FakeNameServer
+from tests.doctor.examining import examined
 from tests.doctor.page import EXAMPLES, PAGES, TOPIC, fleet, headings, written
-from tests.doctor.standin import StandIn, examined
 
 
 def test_each_check_has_an_example() -> None:
@@ -132,7 +133,7 @@ def text(report: Report) -> str:
 
 
 def test_names_from_the_network_control_no_terminal() -> None:
-    one = StandIn({"broker\x1b[2J": {1: "10.0.0.1:1\n2"}}, {"T": {}})
+    one = FakeNameServer({"broker\x1b[2J": {1: "10.0.0.1:1\n2"}}, {"T": {}})
     report = examined(one, topics=("T",))
     assert "\x1b" not in text(report)
     assert "broker\\x1b[2J" in text(report)

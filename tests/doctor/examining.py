@@ -1,61 +1,24 @@
-"""Name servers whose answers a test decides, and the doctor's report of them, all in one event loop."""
+"""The doctor's report of name servers whose answers a test decides, all in one event loop; no broker is asked."""
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from interop.harness import codes
 from rocketns.client.tls import client_context
 from rocketns.doctor.asking import gathering
 from rocketns.doctor.facts import BrokerFacts, DoctorOptions, FleetFacts
 from rocketns.doctor.finding import Diagnosis, Health
 from rocketns.doctor.report import Report, run
-from rocketns.protocol.command import RemotingCommand
 from tests.client.peers import Serve, peer
+from tests.doctor.counting import FakeNameServer
 from tests.server.tls_configs import config
-from tests.tools.scripted import Scripted
 
 WITHIN_S = 60.0
-
-
-@dataclass
-class StandIn(Scripted):
-    """``brokers``: name → id → address.
-
-    ``clusters``: cluster → broker names, where a broker is not in the cluster ``c`` alone. ``later`` are the brokers of
-    the looks after the first.
-    """
-
-    clusters: dict[str, list[str]] = field(default_factory=dict)
-    later: list[dict[str, dict[int, str]]] = field(default_factory=list)
-    asked: list[int] = field(default_factory=list)
-    properties: str = "kvConfigPath=/kv\n"
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(asyncio.CancelledError):  # the test is over
-            await super().serve(reader, writer)
-
-    def answer(self, request: RemotingCommand) -> tuple[int, bytes]:
-        self.asked.append(request.code)
-        return super().answer(request)
-
-    def _cluster_info(self) -> Any:
-        is_later = self.later and self.asked.count(codes.GET_BROKER_CLUSTER_INFO) > 1
-        brokers = self.later.pop(0) if is_later else self.brokers
-        return {
-            "brokerAddrTable": {name: self._group(name, addrs) for name, addrs in brokers.items()},
-            "clusterAddrTable": self.clusters or {"c": list(brokers)},
-        }
-
-    def _group(self, name: str, addrs: dict[int, str] | None = None) -> dict[str, Any]:
-        shown = self.brokers.get(name, {}) if addrs is None else addrs
-        cluster = next((one for one, names in self.clusters.items() if name in names), "c")
-        return {"cluster": cluster, "brokerName": name, "brokerAddrs": {str(key): addr for key, addr in shown.items()}}
 
 
 def gathered(
@@ -83,7 +46,7 @@ def gathered(
         return asyncio.run(gathering_all())
 
 
-def examined(*name_servers: StandIn, **options: Any) -> Report:
+def examined(*name_servers: FakeNameServer, **options: Any) -> Report:
     """The report of these name servers."""
     return run(gathered(*(one.serve for one in name_servers), **options))
 
@@ -103,7 +66,9 @@ SYSTEM = {"SELF_TEST_TOPIC": {"broker-a": {}, "broker-b": {}}}
 CREATION = {"TBW102": {"broker-a": {}, "broker-b": {}}}
 
 
-def well(**topics: dict[str, dict[str, int]]) -> StandIn:
+def well(**topics: dict[str, dict[str, int]]) -> FakeNameServer:
     """Two brokers that create topics by themselves, and the topic Orders on both."""
     both: dict[str, dict[str, int]] = {"broker-a": {}, "broker-b": {}}
-    return StandIn({"broker-a": {0: ONE}, "broker-b": {0: TWO}}, {"Orders": both, **SYSTEM, **CREATION, **topics})
+    return FakeNameServer(
+        {"broker-a": {0: ONE}, "broker-b": {0: TWO}}, {"Orders": both, **SYSTEM, **CREATION, **topics}
+    )
