@@ -18,8 +18,8 @@ from rocketns.journal.chain import NO_HASH
 from rocketns.journal.effects import LARGE_BEAT_BYTES, LARGE_BEAT_EVERY_MS
 from rocketns.journal.journal import Journal
 from rocketns.journal.record import KINDS
-from rocketns.journal.restore import JournalPass, StoredFile
-from rocketns.journal.segments import Segment, day_of
+from rocketns.journal.restore import JournalPass
+from rocketns.journal.segments import Segment, StoredFile, day_of
 from rocketns.protocol.body.route import DataVersion, queue_data
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.doubt import Doubt, DoubtReason
@@ -308,7 +308,7 @@ NAMES = st.text(alphabet='",\\a\n\u20ac', max_size=6)
 @example(['a",', "b"])
 def test_topic_names_of_any_text_are_read_back(names: list[str]) -> None:
     queues = [queue_data(number, 2, 6, 0) for number in range(len(names))]
-    (listed,) = encoding.topic_lists(names, queues)
+    listed, _ = encoding.topic_list(names, queues)
     read = json.loads(b"{" + encoding.columns("tput", {"topics": listed}))["topics"]
     assert [(one["t"], one["r"]) for one in read] == [(name, number) for number, name in enumerate(names)]
 
