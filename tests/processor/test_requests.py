@@ -21,7 +21,7 @@ from rocketns.processor.requests import REQUESTS, check_rows, request_of
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import Reply
 from rocketns.protocol.encoding import encode_reply
-from rocketns.routeinfo.events import AdminRequested
+from rocketns.routeinfo.events import AdminRequested, KvChanged
 from tests.processor.asking import START, World, crc
 from tests.protocol.strategies import any_bytes, ints
 from tests.routeinfo.manager import check_tables
@@ -138,6 +138,12 @@ def test_a_request_that_succeeds_changes_something_or_has_no_effect(world: World
 # KV configuration and the name server's own properties, as requests.
 
 NK = {"namespace": "ns", "key": "k"}
+
+
+def test_a_value_that_is_put_again_is_no_change(world: World) -> None:
+    for _ in range(2):
+        world.ask(100, NK | {"value": "v"})
+    assert [type(event) for event in world.context.take_events()].count(KvChanged) == 1
 
 
 @pytest.mark.parametrize(("name", "value"), [("kvBytesMax", "v" * 300), ("kvValueBytesMax", "v" * 301)])

@@ -24,13 +24,14 @@ from tests.routeinfo.manager import (
     BROKER,
     CLUSTER,
     MASTER,
+    NORMAL,
+    SLAVE,
     Broker,
     Manager,
     table_of,
 )
 
 TWO = table_of("T1", "T2")
-OTHER = MASTER.but(name="other", addr="127.0.0.1:1")
 
 
 @pytest.fixture
@@ -245,3 +246,11 @@ def test_a_request_without_identity_does_not_spoil_its_batch(manager: Manager, c
     manager.register(MASTER, TWO)
     manager.unregister(leaving(**changes), leaving(broker_name=None, addr="x"), MASTER)
     assert manager.tables == RouteTables()
+
+
+def test_a_group_with_an_id_below_the_master_s_stays_writable(manager: Manager) -> None:
+    """B186: though its master left, and its brokers know acting masters."""
+    manager.register(SLAVE.but(id=-1), {})
+    manager.register(MASTER, TWO)
+    manager.unregister(MASTER)
+    assert manager.tables.topic_queue_table["T1"][BROKER] == NORMAL

@@ -24,7 +24,7 @@ from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.registration import BrokerRegistration, RegisterBrokerResult, register_broker
 from rocketns.routeinfo.tables import HEARTBEAT_TIMEOUT_MS_MAX, RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
-from tests.routeinfo.manager import MASTER, WRITE, Broker, Manager, Replay, check_tables, check_views, table_of
+from tests.routeinfo.manager import MASTER, SLAVE, WRITE, Broker, Manager, Replay, check_tables, check_views, table_of
 from tests.support.profile import new_seed, run_machine
 
 SEED = new_seed()
@@ -226,6 +226,26 @@ def manager() -> Remembering:
     manager = Remembering()
     manager.register_body(MASTER, TWO)
     return manager
+
+
+def test_a_slave_that_becomes_the_smallest_brings_its_topics(manager: Remembering) -> None:
+    """B150: with the same body that was ignored while there was a master."""
+    mine = Body(MASTER.version, table_of("T1", "T2", "T3"))
+    slave = SLAVE.but(acting=False)
+    for _ in range(2):
+        manager.register_body(slave, mine)
+    assert (manager.repeated, manager.pick_up("T3")) == (1, None)
+    manager.unregister(MASTER)
+    manager.register_body(slave, mine)
+    assert manager.route("T3").queue_datas
+
+
+def test_an_address_that_takes_another_id_or_name_is_read(manager: Remembering) -> None:
+    """B154."""
+    for sender in (MASTER.but(name="other"), MASTER.but(name="other", id=1)):
+        manager.register_body(sender, TWO)
+    assert manager.repeated == 0
+    assert manager.route("T2").broker_datas[1].broker_name == "other"
 
 
 @pytest.mark.parametrize(
