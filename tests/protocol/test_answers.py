@@ -81,16 +81,11 @@ GROUP = BrokerData("C1", "ba", {1: "10.0.0.2:10911", 0: "10.0.0.1:10911"}, "z1",
 QUEUES = queue_data(4, 5, 6, 0)
 
 
-def plain_route(**more: Any) -> TopicRouteData:
-    return TopicRouteData(
-        **({"queue_datas": [("ba", QUEUES)], "broker_datas": [GROUP], "filter_server_table": {}} | more)
-    )
-
-
 def test_maps_of_strings_are_sorted_by_code_unit() -> None:
     """B091: a character beyond the BMP sorts before U+FFFF in Java."""
     table = {"\uffff": ["c"], "\U0001f600": ["b"], "a": ["a"]}
-    body = bodies.topic_route_data(plain_route(filter_server_table=table), standard=True)
+    route = TopicRouteData(queue_datas=[("ba", QUEUES)], broker_datas=[GROUP], filter_server_table=table)
+    body = bodies.topic_route_data(route, standard=True)
     assert list(json.loads(body)["filterServerTable"]) == ["a", "\U0001f600", "\uffff"]
 
 

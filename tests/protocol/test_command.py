@@ -86,6 +86,16 @@ def binary(code: int = 105, remark: int = 0, ext: int = 0, rest: bytes = b"", he
 PAIR = b"\x00\x01k\x00\x00\x00\x01v"
 
 
+def test_a_binary_header_that_ends_early_leaves_its_rest_to_the_body() -> None:
+    read = command.decode(binary(rest=b"abc", header_length=23))
+    assert read.body == b"a"  # one byte of body was announced, and it is read from where the fields ended
+
+
+def test_a_binary_header_that_ends_late_has_no_bytes_for_its_body() -> None:
+    with pytest.raises(MalformedFrame):
+        command.decode(binary(ext=8, rest=PAIR, header_length=25))
+
+
 def test_a_binary_header_has_a_limit_of_pairs() -> None:
     """Java takes as many as fit a frame, but each takes memory here and no request has more than a dozen."""
     most = EXT_PAIRS_MAX
