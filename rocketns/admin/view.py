@@ -1,15 +1,16 @@
 """What handlers see of the name server. Nothing here waits for control, and control never waits for a handler.
 
-Three ways, from cheap to expensive:
+Four ways, from cheap to expensive:
 
 * `ControlView.facts`: its numbers may be read on any thread. A number is a property, a `len`, or one of the reactors'
   atomic words. Never iterate over a table of control's: it changes meanwhile.
 * `ControlView.look`: a function that control calls once, between two turns. It must take well under a millisecond,
   such as the route of one topic. It returns values that never change again: strings, numbers, tuples, frozen
   dataclasses.
-* `ControlView.copy`: a generator that control runs in slices of SLICE_MS, with a pause after each. It yields after
-  every few rows, and returns a value that never changes again. Between two slices the tables may change, so it takes
-  the keys first, and looks each one up again. A copy is shared by all who ask within COPY_AGE_S.
+* `ControlView.read`: the rows of a generator that control runs in slices of SLICE_MS, with a pause after each. A row
+  never changes again. Between two rows the tables may change, so the generator takes the keys first, and looks each
+  one up again. Where it makes no row for long, it yields None.
+* `ControlView.copy`: the same, of a generator that all share who ask within COPY_AGE_S.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -72,25 +73,24 @@ class Log(Protocol):
     def waiting(self) -> int: ...
 
 
-Copier = Callable[[Facts], Generator[None, None, T]]
+Copier = Callable[[Facts], Iterator[T | None]]
 
 
 class Busy(Exception):
     """Control did not answer in time, or too many handlers wait for it."""
 
 
-async def _in_slices(steps: Generator[None, None, T]) -> T:
+async def _in_slices(rows: Iterator[T | None]) -> tuple[T, ...]:
     """Control only."""
-    while True:
-        ends_s = time.perf_counter() + SLICE_MS / 1000
-        try:
-            next(steps)
-            while time.perf_counter() < ends_s:
-                next(steps)
-        except StopIteration as stop:
-            value: T = stop.value
-            return value
-        await asyncio.sleep(PAUSE_S)
+    made: list[T] = []
+    ends_s = time.perf_counter() + SLICE_MS / 1000
+    for row in rows:
+        if row is not None:
+            made.append(row)
+        if time.perf_counter() >= ends_s:
+            await asyncio.sleep(PAUSE_S)
+            ends_s = time.perf_counter() + SLICE_MS / 1000
+    return tuple(made)
 
 
 class ControlView:
@@ -110,36 +110,39 @@ class ControlView:
         self._under_way: dict[Copier[Any], asyncio.Future[Any]] = {}
         self._looks = 0
 
-    async def copy(self, copier: Copier[T]) -> T:
-        """The copy that ``copier`` makes, at most COPY_AGE_S old. It must be a function of a module, which names it.
+    async def copy(self, copier: Copier[T]) -> tuple[T, ...]:
+        """The rows that ``copier`` makes, at most COPY_AGE_S old. It must be a function of a module, which names it.
 
         Busy if control needs more than COPY_WITHIN_S.
         """
-        now_s = asyncio.get_running_loop().time()
-        value: T
-        value, made_s = self._copies.get(copier, (None, -math.inf))
-        if now_s - made_s < COPY_AGE_S:
-            return value
+        rows: tuple[T, ...]
+        rows, made_s = self._copies.get(copier, ((), -math.inf))
+        if asyncio.get_running_loop().time() - made_s < COPY_AGE_S:
+            return rows
         future = self._under_way.get(copier)
         if future is None:
-
-            async def copied() -> T:
-                return await _in_slices(copier(self.facts))
-
-            future = self._under_way[copier] = self._ask(copied())
+            future = self._under_way[copier] = self._ask(_in_slices(copier(self.facts)))
             future.add_done_callback(partial(self._keep, copier))
-        value = await _within(future)
-        return value
+        rows = await _within(future)
+        return rows
+
+    async def read(self, copier: Copier[T]) -> tuple[T, ...]:
+        """The rows that ``copier`` makes for this request alone. Busy as `look`."""
+        return await self._look(_in_slices(copier(self.facts)))
 
     async def look(self, function: Callable[[Facts], T]) -> T:
         """What ``function`` returns on control's thread. Busy if LOOKS_MAX wait, or control needs COPY_WITHIN_S."""
-        if self._looks >= LOOKS_MAX:
-            raise Busy(f"{LOOKS_MAX} requests wait for the control thread")
 
         async def looked() -> T:
             return function(self.facts)
 
-        future = self._ask(looked())
+        return await self._look(looked())
+
+    async def _look(self, asked: Coroutine[Any, Any, T]) -> T:
+        if self._looks >= LOOKS_MAX:
+            asked.close()
+            raise Busy(f"{LOOKS_MAX} requests wait for the control thread")
+        future = self._ask(asked)
         self._looks += 1
         future.add_done_callback(self._end_look)
         return await _within(future)

@@ -8,9 +8,9 @@ import socket
 
 from rocketns import __version__
 from rocketns.addresses import ANY_ADDRESS, bare, with_port
-from rocketns.admin.api.copies import BrokersCopy, copy_brokers, copy_missing
+from rocketns.admin.api.copies import copy_brokers, copy_missing
 from rocketns.admin.api.reasons import StatusScene, assess, lost_brokers, worst
-from rocketns.admin.api.rows import MissingRow, StatusRow
+from rocketns.admin.api.rows import BrokerStateRow, MissingRow, StatusRow
 from rocketns.admin.api.tables import ApiSource
 from rocketns.config.properties import PREFIX
 from rocketns.server.facts import Facts
@@ -38,10 +38,10 @@ async def read_status(source: ApiSource) -> StatusRow:
         started=scene.now_ms - (facts.now().ms - facts.context.started_ms),
         level=worst(reasons),
         reasons=reasons,
-        clusters=len({row.cluster for row in brokers.rows}),
-        groups=brokers.groups,
-        brokers=len(brokers.rows),
-        late=sum(row.state == "late" for row in brokers.rows),
+        clusters=len({row.cluster for row in brokers}),
+        groups=len(facts.tables.broker_addr_table),
+        brokers=len(brokers),
+        late=sum(row.state == "late" for row in brokers),
         lost=scene.lost,
         wiped=scene.wiped,
         topics=len(facts.tables.topic_queue_table),
@@ -55,7 +55,7 @@ async def read_status(source: ApiSource) -> StatusRow:
 
 
 def _scene(
-    source: ApiSource, brokers: BrokersCopy, missing: tuple[MissingRow, ...], wiped: tuple[str, ...]
+    source: ApiSource, brokers: tuple[BrokerStateRow, ...], missing: tuple[MissingRow, ...], wiped: tuple[str, ...]
 ) -> StatusScene:
     facts = source.view.facts
     now, changes, configuration = facts.now(), source.recent.events.copy(), facts.configuration

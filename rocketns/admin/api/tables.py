@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from itertools import accumulate, takewhile
+from functools import partial
 from typing import Any
 
 from rocketns.admin.api import copies
@@ -29,7 +29,6 @@ from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import MISSING, Side
 from rocketns.server.missing.watching import MissingReason
 
-ENTRIES_AT_ONCE = 1_000  # queue data that control counts in one look, but one topic at least
 STATES = ("live", "late", "unconfirmed", "gone")
 _FOLLOWS = Filter(
     "follows", "topics that follow from this broker group; empty: only what follows from none",
@@ -83,35 +82,19 @@ def _equals(column: str, *choices: str) -> Filter:
     return Filter(name, f"exactly this {name}", lambda row, text: getattr(row, column) == text, choices)
 
 
-def _copied(copier: Copier[Sequence[Any]]) -> Callable[[ApiSource, object], Awaitable[Sequence[Any]]]:
+def _copied(copier: Copier[Any]) -> Callable[[ApiSource, object], Awaitable[Sequence[Any]]]:
     """Reads what control copies."""
     return lambda source, _: source.view.copy(copier)
 
 
-async def _brokers(source: ApiSource, _: object) -> Sequence[BrokerStateRow]:
-    return (await source.view.copy(copies.copy_brokers)).rows
+async def _topics(source: ApiSource, given: Mapping[str, str]) -> Sequence[TopicRow]:
+    rows = await source.view.copy(copies.copy_topics)
+    broker = given.get("broker")
+    return rows if broker is None else await source.view.read(partial(copies.topics_of, rows, broker))
 
 
 async def _with_queues(source: ApiSource, rows: Sequence[TopicRow]) -> Sequence[TopicRow]:
-    done: list[TopicRow] = []
-    while len(done) < len(rows):
-        entries = accumulate(row.brokers for row in rows[len(done) :])
-        count = max(1, sum(1 for _ in takewhile(lambda so_far: so_far <= ENTRIES_AT_ONCE, entries)))
-        some = list(rows[len(done) : len(done) + count])
-        done += await source.view.look(lambda facts, some=some: copies.add_queues(facts, some))  # type: ignore[misc]
-    return done
-
-
-async def _topics(source: ApiSource, given: Mapping[str, str]) -> Sequence[TopicRow]:
-    """Those of a broker group: control looks at ENTRIES_AT_ONCE topics at a time."""
-    rows = await source.view.copy(copies.copy_topics)
-    broker, found = given.get("broker"), list[TopicRow]()
-    if broker is None:
-        return rows
-    for at in range(0, len(rows), ENTRIES_AT_ONCE):
-        some = rows[at : at + ENTRIES_AT_ONCE]
-        found += await source.view.look(lambda facts, some=some: copies.topics_of(facts, some, broker))  # type: ignore[misc]
-    return found
+    return await source.view.read(partial(copies.with_queues, rows))
 
 
 async def _history(source: ApiSource, _: object) -> Sequence[HistoryRow]:
@@ -144,7 +127,8 @@ def _side_row(side: Side) -> SideRow:
 
 
 TABLES = (
-    ApiTable("brokers", "Brokers of the routes", BrokerStateRow, _brokers,
+    ApiTable("brokers", "Brokers of the routes", BrokerStateRow,
+          _copied(copies.copy_brokers),
           ("broker", "cluster", "id", "address", "state", "silent_ms", "last_heartbeat", "version", "zone"),
           (_search("broker", "address", "cluster", "zone"), _equals("cluster"), _equals("broker"), _equals("zone"),
            _equals("state", *STATES), _equals("role", "master", "slave"))),

@@ -68,8 +68,9 @@ class MetricsText:
         if now_s - made_s < TEXT_AGE_S:
             return text
         view = self._view
+        (tables,) = await view.copy(sizes)
         self._collector.scene = MetricsScene(
-            view.facts, self._measures, self._tally, view.pulse, view.gate, await view.copy(sizes), view.log
+            view.facts, self._measures, self._tally, view.pulse, view.gate, tables, view.log
         )
         text = encode(self._registry)
         if len(self._texts) >= FORMATS_MAX:

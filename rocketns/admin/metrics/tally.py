@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from sys import getsizeof
 from typing import Any
@@ -16,7 +16,6 @@ from rocketns.server.facts import Facts
 
 # Brokers send a heartbeat each second or register every 30 s, at most every 60 s. They expire after 120 s.
 GAP_BOUNDS_S = (1.5, 5.0, 10.0, 20.0, 35.0, 45.0, 65.0, 90.0, 120.0, 300.0)
-ROWS_AT_ONCE = 256
 
 
 class Tally:
@@ -80,18 +79,16 @@ class Sizes:
     unconfirmed: int
 
 
-def sizes(facts: Facts) -> Generator[None, None, Sizes]:
-    """A copier, see `rocketns.admin.view`."""
+def sizes(facts: Facts) -> Iterator[Sizes | None]:
+    """One row: see `rocketns.admin.view`."""
     tables, now_ms = facts.tables, facts.now().ms
     states = Counter(live=0, late=0, unconfirmed=0)
-    for number, entry in enumerate(list(tables.broker_live_table.values()), 1):
+    for entry in list(tables.broker_live_table.values()):
         states[state_of(entry, now_ms)] += 1
-        if number % ROWS_AT_ONCE == 0:
-            yield
+        yield None
     entries, topic_bytes = 0, getsizeof(tables.topic_queue_table)
-    for number, (topic, queues) in enumerate(list(tables.topic_queue_table.items()), 1):
+    for topic, queues in list(tables.topic_queue_table.items()):
         entries += len(queues)
         topic_bytes += getsizeof(topic) + getsizeof(queues)
-        if number % ROWS_AT_ONCE == 0:
-            yield
-    return Sizes(entries, topic_bytes, **states)
+        yield None
+    yield Sizes(entries, topic_bytes, **states)
