@@ -179,8 +179,8 @@ def _of_brokers(scene: StatusScene) -> Iterator[ReasonRow]:
         yield reason("noBroker", commands=_settings(namesrvAddr=scene.address))
     if scene.lost:
         yield of_brokers("lost", scene.lost, doctor)
-    # Of a group whose master was lost that is said.
-    masters = {one.broker for one in (*scene.brokers, *scene.lost) if one.id == MASTER_ID}
+    listed: tuple[BrokerStateRow | LostRow, ...] = (*scene.brokers, *scene.lost)  # a lost master is said above
+    masters = {one.broker for one in listed if one.id == MASTER_ID}
     masterless = [name for name in dict.fromkeys(row.broker for row in scene.brokers) if name not in masters]
     if masterless:
         cluster = next((row.cluster for row in scene.brokers if row.broker == masterless[0]), None)
