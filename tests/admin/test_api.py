@@ -153,6 +153,12 @@ def test_a_long_name_is_cut_and_says_so(managed: Managed, ask: Ask) -> None:
     assert row["broker"] == "n" * paging.NAME_CHARACTERS_MAX + "… (cut, 4000 characters)"
 
 
+def test_a_text_that_is_no_unicode_has_its_escapes_in_place_of_the_characters() -> None:
+    said = {"a\ud800": ["\udcff é", "b" * paging.NAME_CHARACTERS_MAX + "\ud800"]}
+    cut = "b" * paging.NAME_CHARACTERS_MAX + "… (cut, 513 characters)"
+    assert orjson.loads(paging.dumps(said)) == {"a\\ud800": ["\\udcff é", cut]}
+
+
 def test_a_route_leaves_out_what_makes_it_too_long_and_counts_it(
     managed: Managed, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:

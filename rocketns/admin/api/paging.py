@@ -125,12 +125,15 @@ async def page_of(rows: Sequence[Any], query: Query) -> tuple[list[Any], int]:
 
 
 def as_json(value: Any, characters_max: int = NAME_CHARACTERS_MAX) -> Any:
-    """Rows as objects with the names of the API. Longer texts are cut."""
+    """Rows as objects with the names of the API. Longer texts are cut. A text that is no valid Unicode, which peers may
+    send, has the characters of the escape in its place.
+    """
     kind = type(value)
     if kind in PLAIN:
         return value
     if kind is str:
-        return value if len(value) <= characters_max else f"{value[:characters_max]}… (cut, {len(value)} characters)"
+        shown = value if len(value) <= characters_max else f"{value[:characters_max]}… (cut, {len(value)} characters)"
+        return shown if shown.isascii() else shown.encode("utf-8", "backslashreplace").decode()
     if is_dataclass(value) and not isinstance(value, type):
         return {name: as_json(getattr(value, column), most) for column, name, most in _columns(type(value))}
     if isinstance(value, list | tuple):
@@ -147,20 +150,8 @@ def _columns(row: type) -> tuple[tuple[str, str, int], ...]:
 
 
 def dumps(value: Any) -> bytes:
-    """JSON. Text that is no valid Unicode, which peers may send, has the characters of the escape in its place."""
-    plain = as_json(value)
-    try:
-        return orjson.dumps(plain)
-    except TypeError:
-        return orjson.dumps(_valid(plain))
-
-
-def _valid(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, dict):
-        return {_valid(key): _valid(one) for key, one in value.items()}
-    return [_valid(one) for one in value] if isinstance(value, list) else value
+    """JSON: see `as_json`."""
+    return orjson.dumps(as_json(value))
 
 
 def page_answer(query: Query, items: Sequence[Any], total: int) -> web.Response:
