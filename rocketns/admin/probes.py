@@ -9,12 +9,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 from functools import partial
 
 from aiohttp import web
 
+from rocketns.addresses import literal
 from rocketns.admin.answers import CHANGE_HEADER
 from rocketns.admin.view import ControlView, Pulse
 from rocketns.config import AdminConfig
@@ -63,11 +63,7 @@ async def _drainz(view: ControlView, drains: bool, request: web.Request) -> web.
 def _may_drain(config: AdminConfig, request: web.Request) -> bool:
     """A page in a browser on this machine could send the request too: it would have one of these headers, or a name
     as Host that `Hosts` refuses."""
-    if any(name in request.headers for name in BROWSERS_SEND):
+    peer = literal(request.remote or "")
+    if peer is None or any(name in request.headers for name in BROWSERS_SEND):
         return False
-    try:
-        peer = ipaddress.ip_address(request.remote or "")
-    except ValueError:
-        return False
-    peer = getattr(peer, "ipv4_mapped", None) or peer
     return peer.is_loopback or any(peer in network for network in config.drain_networks)

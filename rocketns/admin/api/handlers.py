@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import TypeVar
 
 import orjson
 from aiohttp import web
 
+from rocketns.admin.answers import Handler
 from rocketns.admin.api.copies import RouteCopy, copy_route
 from rocketns.admin.api.openapi import ROOT, document
 from rocketns.admin.api.paging import (
@@ -26,9 +27,6 @@ from rocketns.admin.api.status import read_status
 from rocketns.admin.api.tables import TABLES, ApiSource, ApiTable
 from rocketns.protocol.body.route import BrokerData, QueueData
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
 
 # Of the queues and the filter servers of an answer.
 ROUTE_BYTES_MAX = 256 * 1024
