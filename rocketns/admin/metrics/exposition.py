@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, islice
 
 from aiohttp import web
@@ -59,24 +59,20 @@ class MetricsText:
         """The text, at most TEXT_AGE_S old."""
         encode, content_type = _encoder(request.headers.get("Accept", "")[:ACCEPT_CHARACTERS_MAX])
         async with self._making:
-            text = await self._text(content_type, encode)
+            now_s = asyncio.get_running_loop().time()
+            made_s, text = self._texts.get(content_type, (-TEXT_AGE_S, b""))
+            if now_s - made_s >= TEXT_AGE_S:
+                self._collector.scene = await self._scene()
+                text = encode(self._registry)
+                if len(self._texts) >= FORMATS_MAX:
+                    self._texts.clear()
+                self._texts[content_type] = now_s, text
         return web.Response(body=text, headers={"Content-Type": content_type})
 
-    async def _text(self, content_type: str, encode: Callable[[CollectorRegistry], bytes]) -> bytes:
-        now_s = asyncio.get_running_loop().time()
-        made_s, text = self._texts.get(content_type, (-TEXT_AGE_S, b""))
-        if now_s - made_s < TEXT_AGE_S:
-            return text
+    async def _scene(self) -> MetricsScene:
         view = self._view
         (tables,) = await view.copy(sizes)
-        self._collector.scene = MetricsScene(
-            view.facts, self._measures, self._tally, view.pulse, view.gate, tables, view.log
-        )
-        text = encode(self._registry)
-        if len(self._texts) >= FORMATS_MAX:
-            self._texts.clear()
-        self._texts[content_type] = (now_s, text)
-        return text
+        return MetricsScene(view.facts, self._measures, self._tally, view.pulse, view.gate, tables, view.log)
 
 
 def _encoder(accepted: str) -> tuple[Callable[[CollectorRegistry], bytes], str]:
@@ -88,16 +84,15 @@ def _encoder(accepted: str) -> tuple[Callable[[CollectorRegistry], bytes], str]:
 
 
 class _Collector(Collector):
-    """The families as the client library wants them, of one scene."""
+    """The families as the client library wants them, of ``scene``, which is set before each scrape."""
 
-    def __init__(self, families: Iterable[Family]) -> None:
-        self._families = tuple(families)
-        self.scene: MetricsScene | None = None
+    scene: MetricsScene
+
+    def __init__(self, families: Sequence[Family]) -> None:
+        self._families = families
         self._cut = 0
 
     def collect(self) -> Iterator[Metric]:
-        if self.scene is None:
-            return
         for family in self._families:
             metric, is_whole = metric_of(family, self.scene)
             self._cut += not is_whole

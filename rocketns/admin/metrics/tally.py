@@ -31,20 +31,15 @@ class Tally:
 
     def note(self, events: list[e.Event], _: Now) -> None:
         """Control only. The events of one mutation."""
-        registered = False
         for event in events:
-            self._count(event)
-            registered |= isinstance(event, e.BrokerRegistered)
-        if registered:
+            if isinstance(event, e.BrokerRegistered | e.BrokerHeartbeat):
+                if event.gap_ms is not None:
+                    self.gaps.observe(event.gap_ms / 1000)
+            elif type(event) in COUNTED:
+                COUNTED[type(event)](self, event)
+        if any(isinstance(event, e.BrokerRegistered) for event in events):
             is_same = all(_is_heartbeat(event) for event in events)
             self.registrations["unchanged" if is_same else "changed"] += 1
-
-    def _count(self, event: e.Event) -> None:
-        if isinstance(event, e.BrokerRegistered | e.BrokerHeartbeat):
-            if event.gap_ms is not None:
-                self.gaps.observe(event.gap_ms / 1000)
-        elif type(event) in COUNTED:
-            COUNTED[type(event)](self, event)
 
 
 # What each event adds. Those that are not here have no metric, or one that is read where they are found.
