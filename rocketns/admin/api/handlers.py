@@ -15,16 +15,15 @@ from rocketns.admin.api.openapi import ROOT, document
 from rocketns.admin.api.paging import (
     TEXT_MAX,
     BadQuery,
-    check_names,
     dumps,
     json_answer,
     page_answer,
     page_of,
-    read_query,
+    read_parameters,
 )
 from rocketns.admin.api.rows import ErrorRow, QueueRow, RouteRow
 from rocketns.admin.api.status import read_status
-from rocketns.admin.api.tables import TABLES, ApiSource, ApiTable
+from rocketns.admin.api.tables import ROUTE_PARAMETERS, TABLES, ApiSource, ApiTable
 from rocketns.protocol.body.route import BrokerData, QueueData
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE
 
@@ -55,7 +54,7 @@ async def _checked(handler: Handler, request: web.Request) -> web.StreamResponse
 
 
 async def _status(source: ApiSource, request: web.Request) -> web.Response:
-    check_names(request)
+    read_parameters(request, ())
     return json_answer(await read_status(source))
 
 
@@ -64,12 +63,10 @@ async def _document(described: bytes, _: web.Request) -> web.Response:
 
 
 async def _route(source: ApiSource, request: web.Request) -> web.Response:
-    check_names(request, "topic", "as")
-    topic, who = request.query.get("topic", ""), request.query.get("as")
-    if not 0 < len(topic) <= TEXT_MAX:
-        raise BadQuery(f"topic must have 1 to {TEXT_MAX} characters")
+    given = read_parameters(request, ROUTE_PARAMETERS)
+    topic = given["topic"]
     try:
-        route = await source.view.look(lambda facts: copy_route(facts, topic, who))
+        route = await source.view.look(lambda facts: copy_route(facts, topic, given.get("as")))
     except LookupError as error:
         return json_answer(ErrorRow(str(error.args[0])[:TEXT_MAX]), 404)
     if route is None:
@@ -78,10 +75,10 @@ async def _route(source: ApiSource, request: web.Request) -> web.Response:
 
 
 async def _list(source: ApiSource, table: ApiTable, request: web.Request) -> web.Response:
-    query = read_query(request, table.columns, table.first, table.filters)
-    rows = await table.read(source, request.query)
-    items, total = await page_of(rows, query)
-    return page_answer(query, items if table.finish is None else await table.finish(source, items), total)
+    given = read_parameters(request, table.parameters)
+    items, total = await page_of(await table.read(source, given), given, table.columns, table.filters)
+    shown = items if table.finish is None else await table.finish(source, items)
+    return page_answer(shown, given["offset"], given["limit"], total)
 
 
 def route_row(topic: str, route: RouteCopy) -> RouteRow:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rocketns.admin.api import copies
 from rocketns.admin.api.history import HistoryRow, LastHour
-from rocketns.admin.api.paging import Filter
+from rocketns.admin.api.paging import LIMIT, NAME, OFFSET, TEXT, Parameter
 from rocketns.admin.api.rows import (
     BrokerStateRow,
     ConnectionRow,
@@ -30,9 +30,9 @@ from rocketns.fleet.state import MISSING, Side
 from rocketns.server.missing.watching import MissingReason
 
 STATES = ("live", "late", "unconfirmed", "gone")
-_FOLLOWS = Filter(
+_FOLLOWS = Parameter(
     "follows", "topics that follow from this broker group; empty: only what follows from none",
-    lambda row, text: text in row.follows if text else not row.follows,
+    test=lambda row, text: text in row.follows if text else not row.follows,
 )  # fmt: skip
 
 
@@ -49,37 +49,40 @@ class ApiSource:
 
 @dataclass(frozen=True, slots=True)
 class ApiTable:
-    """One list. ``read`` gets the request's parameters too. ``finish`` adds what only the rows of an answer have."""
+    """One list. ``read`` gets the values of the parameters. ``sorts``: the columns that order rows, the first one
+    without ``sort``; a - before it is downwards. ``finish`` adds what only the rows of an answer have.
+    """
 
     name: str
     meaning: str
     row: type
     read: Callable[[ApiSource, Mapping[str, str]], Awaitable[Sequence[Any]]]
     sorts: tuple[str, ...]
-    filters: tuple[Filter, ...] = ()
+    filters: tuple[Parameter, ...] = ()
     finish: Callable[[ApiSource, Sequence[Any]], Awaitable[Sequence[Any]]] | None = None
 
     @property
     def columns(self) -> dict[str, str]:
-        """The columns that order rows, by their names in JSON. Without ``sort`` the first one does."""
-        return {java_name(one.removeprefix("-")): one.removeprefix("-") for one in self.sorts}
+        """The columns that order rows, by their names in JSON."""
+        return {java_name(one): one for one in (sort.removeprefix("-") for sort in self.sorts)}
 
     @property
-    def first(self) -> str:
-        """The order without ``sort``."""
-        one = self.sorts[0]
-        return "-" * one.startswith("-") + java_name(one.removeprefix("-"))
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All that a request may have."""
+        orders = [sign + name for name in self.columns for sign in ("", "-")]
+        schema = {"enum": orders, "default": orders[self.sorts[0].startswith("-")]}
+        return LIMIT, OFFSET, Parameter("sort", "sort by this column, downwards after a -", schema), *self.filters
 
 
-def _search(*columns: str) -> Filter:
+def _search(*columns: str) -> Parameter:
     names = ", ".join(java_name(column) for column in columns)
-    return Filter("q", f"a part of {names}; capitals do not matter", lambda row, text: any(
+    return Parameter("q", f"a part of {names}; capitals do not matter", test=lambda row, text: any(
         text.casefold() in (getattr(row, column) or "").casefold() for column in columns))  # fmt: skip
 
 
-def _equals(column: str, *choices: str) -> Filter:
-    name = java_name(column)
-    return Filter(name, f"exactly this {name}", lambda row, text: getattr(row, column) == text, choices)
+def _equals(column: str, *choices: str) -> Parameter:
+    name, schema = java_name(column), {"enum": list(choices)} if choices else TEXT
+    return Parameter(name, f"exactly this {name}", schema, lambda row, text: getattr(row, column) == text)
 
 
 def _copied(copier: Copier[Any]) -> Callable[[ApiSource, object], Awaitable[Sequence[Any]]]:
@@ -126,6 +129,10 @@ def _side_row(side: Side) -> SideRow:
     return SideRow(side.members, side.value == MISSING, side.group and side.group.cluster, addresses, queues)
 
 
+ROUTE_PARAMETERS = (
+    Parameter("topic", "its whole name", NAME, is_required=True),
+    Parameter("as", "as a client gets it: its IP address, or the name of a view", NAME),
+)
 TABLES = (
     ApiTable("brokers", "Brokers of the routes", BrokerStateRow,
           _copied(copies.copy_brokers),
@@ -133,7 +140,7 @@ TABLES = (
           (_search("broker", "address", "cluster", "zone"), _equals("cluster"), _equals("broker"), _equals("zone"),
            _equals("state", *STATES), _equals("role", "master", "slave"))),
     ApiTable("topics", "Topics", TopicRow, _topics, ("topic", "brokers"),
-          (_search("topic"), Filter("broker", "topics of this broker group", lambda *_: True)), _with_queues),
+          (_search("topic"), Parameter("broker", "topics of this broker group")), _with_queues),
     ApiTable("missing", "Topics that were asked for, and have no route", MissingRow,
           _copied(copies.copy_missing),
           ("-last_ms", "since_ms", "topic", "lookups"),
