@@ -26,10 +26,10 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from rocketns.admin import api, page, probes, tokens
+from rocketns.admin import api, page, probes
 from rocketns.admin.answers import GATE, HOSTS, VIEW, Hosts, add_headers, watched
 from rocketns.admin.metrics import exposition
-from rocketns.admin.tokens import AdminGate, TokenAccess, TokenFile
+from rocketns.admin.tokens import AdminGate, TokenAccess, TokenFile, class_of
 from rocketns.admin.view import ControlView, Log
 from rocketns.server.facts import Facts
 from rocketns.server.http.port import AIOHTTP, HttpPort
@@ -71,7 +71,8 @@ class AdminServer(HttpPort):
         app[HOSTS] = Hosts([socket.gethostname(), config.admin_address, *config.host_names])
         for add in FEATURES:
             add(app, view)
-        tokens.check(resource.canonical for resource in app.router.resources())
+        for resource in app.router.resources():
+            class_of(resource.canonical)
         app.on_response_prepare.append(add_headers)
         self._runner = web.AppRunner(app, handle_signals=False, handler_cancellation=True, shutdown_timeout=0.5,
                                      **AIOHTTP)  # fmt: skip

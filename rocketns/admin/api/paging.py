@@ -33,7 +33,7 @@ NAME_CHARACTERS_MAX = TEXT_MAX
 VALUE_CHARACTERS_MAX = 40_000
 PLAIN = {int, bool, type(None)}
 # Columns that are no names.
-VALUES = {"text", "value", "says", "order_configuration", "meaning", "at_limit", "error"}
+VALUES = {"text", "value", "says", "order_configuration", "error"}
 
 
 class BadQuery(Exception):
