@@ -80,7 +80,6 @@ PAUSES_TOGETHER_MS = 10 * 60_000
 REST_S = 1.0
 # Of counting: a route takes 0.1 µs.
 REST_S_OF_ROUTE = 5e-6
-GROWN_WITHIN_MS = 10 * 60_000  # of a counter
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,17 +303,3 @@ def closed_groups(facts: Facts) -> Iterator[str | None]:
         if room > 0:
             yield name
         room -= len(name)
-
-
-class Growing:
-    """For one thread. What a counter had before the first look counts as new."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._grew_ms: int | None = None
-
-    def is_recent(self, count: int, now_ms: int) -> bool:
-        """Whether it grew within GROWN_WITHIN_MS."""
-        if count > self._count:
-            self._count, self._grew_ms = count, now_ms
-        return self._grew_ms is not None and now_ms - self._grew_ms < GROWN_WITHIN_MS

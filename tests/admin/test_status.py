@@ -15,6 +15,7 @@ import orjson
 import pytest
 
 from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import eventually
 from rocketns.admin import recent
 from rocketns.admin.api import history
@@ -79,6 +80,20 @@ def test_the_journals_losses_are_a_trouble(start_managed: Callable[..., Managed]
     assert journal is not None
     managed.call(lambda: journal.buffer.lose("the disk is full"))
     assert "The journal's buffer is full: 1 records are lost" in [one["text"] for one in read(managed)["reasons"]]
+
+
+@pytest.mark.parametrize(("after_ms", "is_trouble"), [(599_000, True), (600_000, False)])
+def test_refused_registrations_are_a_trouble_for_ten_minutes_whenever_somebody_looks(
+    start_managed: Callable[..., Managed], after_ms: int, is_trouble: bool
+) -> None:
+    managed = start_managed({"rocketns.brokersMax": 1})
+    with Broker(managed, "broker-a") as first, managed.connect() as other:
+        first.register()
+        body = register_body([topic_config("T")])
+        fields = register_ext(broker="broker-b", addr="10.0.0.2:1", body=body)
+        assert other.request(codes.REGISTER_BROKER, fields, body).code != 0
+        managed.advance(after_ms)
+        assert ("refusing" in [one["name"] for one in read(managed)["reasons"]]) == is_trouble
 
 
 def test_a_broker_that_comes_and_goes_leaves_its_story_newest_first(managed: Managed, ask: Ask) -> None:

@@ -7,7 +7,7 @@ from aiohttp import web
 from rocketns.admin.api.handlers import add_handlers
 from rocketns.admin.api.history import LastHour
 from rocketns.admin.api.tables import ApiSource
-from rocketns.admin.recent import Growing, Recent, Wiped
+from rocketns.admin.recent import Recent, Wiped
 from rocketns.admin.view import ControlView
 
 SOURCE = web.AppKey("source", ApiSource)
@@ -20,5 +20,5 @@ def add(app: web.Application, view: ControlView) -> None:
     view.facts.reactors.tell_clients()
     history = LastHour(view)
     app.cleanup_ctx.append(history.follow)
-    app[SOURCE] = ApiSource(view, recent, Wiped(view, recent), Growing(), history)
+    app[SOURCE] = ApiSource(view, recent, Wiped(view, recent), history)
     add_handlers(app, app[SOURCE])

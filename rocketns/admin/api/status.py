@@ -15,6 +15,8 @@ from rocketns.admin.api.tables import ApiSource
 from rocketns.config.properties import PREFIX
 from rocketns.server.facts import Facts
 
+REFUSED_WITHIN_MS = 10 * 60_000
+
 
 def own_name(facts: Facts) -> str:
     """Host and port by which people know it. 0.0.0.0 says nothing: then it is the name of the machine."""
@@ -76,13 +78,18 @@ def _scene(
         journal_failing=journal is not None and journal.is_failing,
         journal_losing=0 if journal is None else journal.losing,
         certificate_ends_ms=None if ends_s is None or not math.isfinite(ends_s) else round(ends_s * 1000),
-        full=_full(facts) if source.refusing.is_recent(facts.context.refusals.count, now.ms) else (),
+        full=_full(facts, now.ms),
         connections_full=connections if connections >= most else 0,
     )
 
 
-def _full(facts: Facts) -> tuple[str, ...]:
-    """The limits of the tables that are reached, with twice their values; that of a broker's routes, if none is."""
+def _full(facts: Facts, now_ms: int) -> tuple[str, ...]:
+    """If registrations were refused lately: the limits of the tables that are reached, with twice their values; that of
+    a broker's routes, if none is.
+    """
+    refused_ms = facts.context.refusals.last_ms
+    if refused_ms is None or now_ms - refused_ms >= REFUSED_WITHIN_MS:
+        return ()
     limits, tables = facts.configuration.limits, facts.tables
     reached = {"brokersMax": (len(tables.broker_live_table), limits.brokers_max),
                "routesMax": (tables.routes, limits.routes_max)}  # fmt: skip

@@ -22,7 +22,7 @@ from rocketns.admin.api.rows import (
     TopicRow,
     ViewRow,
 )
-from rocketns.admin.recent import EventRow, Growing, Recent, Wiped, event_row
+from rocketns.admin.recent import EventRow, Recent, Wiped, event_row
 from rocketns.admin.view import ControlView, Copier
 from rocketns.config.properties import java_name
 from rocketns.fleet.comparing import FactKind
@@ -43,7 +43,6 @@ class ApiSource:
     view: ControlView
     recent: Recent
     wiped: Wiped
-    refusing: Growing
     history: LastHour
 
 
