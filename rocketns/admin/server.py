@@ -26,8 +26,9 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from rocketns.admin import api, page, probes
+from rocketns.admin import page, probes
 from rocketns.admin.answers import GATE, HOSTS, VIEW, Hosts, add_headers, watched
+from rocketns.admin.api import handlers
 from rocketns.admin.metrics import exposition
 from rocketns.admin.tokens import AdminGate, TokenAccess, TokenFile, class_of
 from rocketns.admin.view import ControlView, Log
@@ -38,8 +39,8 @@ from rocketns.server.tls.contexts import WATCH_INTERVAL_MS
 
 LOOPBACK = ("127.0.0.1", "::1")
 
-
-FEATURES: tuple[Callable[[web.Application, ControlView], None], ...] = (probes.add, exposition.add, api.add, page.add)
+Feature = Callable[[web.Application, ControlView], None]
+FEATURES: tuple[Feature, ...] = (probes.add, exposition.add, handlers.add, page.add)
 log = logging.getLogger("rocketns.admin")
 
 

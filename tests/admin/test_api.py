@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from rocketns.admin import view
-from rocketns.admin.api import handlers, paging
+from rocketns.admin.api import paging
+from rocketns.admin.api import route as routes
 from rocketns.admin.api.openapi import ROOT, document
 from tests.admin.conftest import V4_9_4, Ask, Broker, Managed, get
 
@@ -162,7 +163,7 @@ def test_a_text_that_is_no_unicode_has_its_escapes_in_place_of_the_characters() 
 def test_a_route_leaves_out_what_makes_it_too_long_and_counts_it(
     managed: Managed, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handlers, "ROUTE_BYTES_MAX", 200_000)
+    monkeypatch.setattr(routes, "ROUTE_BYTES_MAX", 200_000)
     with Broker(managed, "a") as broker:
         register_many(broker, 30)
         route = ask("route", topic="T")

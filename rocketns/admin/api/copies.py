@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from rocketns.admin.api.rows import BrokerStateRow, ConnectionRow, KvRow, MissingRow, State, TopicRow, ViewRow
 from rocketns.admin.recent import DOUBTED
 from rocketns.processor.context import Now
-from rocketns.protocol.body.route import BrokerData, TopicRouteData
+from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE, version_name
 from rocketns.routeinfo.tables import BrokerLiveInfo
-from rocketns.routeinfo.view import pick_up_route
 from rocketns.server.facts import Facts
 from rocketns.server.missing.watching import creating_groups, why_missing
-from rocketns.views.checking import view_named
 
 VALUE_CHARACTERS_MAX = 4096
 NAMED_BROKERS_MAX = 16
@@ -132,27 +130,6 @@ def copy_kv(facts: Facts) -> Iterator[KvRow]:
     for namespace in list(facts.kv):
         for key, value in list(facts.kv.get(namespace, {}).items()):
             yield KvRow(namespace, key, value and value[:VALUE_CHARACTERS_MAX], len(value or ""))
-
-
-@dataclass(frozen=True, slots=True)
-class RouteCopy:
-    """A route that nobody changes any more."""
-
-    data: TopicRouteData
-    mappings: int
-    order: str | None
-    view: str | None = None
-
-
-def copy_route(facts: Facts, topic: str, who: str | None = None) -> RouteCopy | None:
-    """A look: the route of a topic, None if it has none; as ``who`` gets it, see `view_named`. LookupError."""
-    view = None if who is None else view_named(facts.context.views, who)
-    data = pick_up_route(facts.tables, facts.configuration.namesrv, topic, None if view is None else view.show)
-    if data is None:
-        return None
-    mappings = len(data.topic_queue_mapping_by_broker or ())
-    data.topic_queue_mapping_by_broker = None  # it is a table of control's
-    return RouteCopy(data, mappings, facts.order_of(topic), None if view is None else view.name)
 
 
 def copy_views(facts: Facts) -> Iterator[ViewRow | None]:

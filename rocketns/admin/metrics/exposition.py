@@ -13,8 +13,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from rocketns.admin.metrics.table import THEMES, Family, MetricsScene
-from rocketns.admin.metrics.tally import Tally, sizes
+from rocketns.admin.metrics.table import THEMES, Family, MetricsScene, Tally, sizes
 from rocketns.admin.view import ControlView
 from rocketns.server.control.measures import Histogram, Measures
 
