@@ -30,7 +30,7 @@ from rocketns.admin import page, probes
 from rocketns.admin.answers import GATE, HOSTS, VIEW, Hosts, add_headers, watched
 from rocketns.admin.api import handlers
 from rocketns.admin.metrics import exposition
-from rocketns.admin.tokens import AdminGate, TokenAccess, TokenFile, class_of
+from rocketns.admin.tokens import AdminGate, TokenAccess, class_of
 from rocketns.admin.view import ControlView, Log
 from rocketns.server.facts import Facts
 from rocketns.server.http.port import AIOHTTP, HttpPort
@@ -53,8 +53,7 @@ class AdminServer(HttpPort):
         self._facts = facts
         self._runner: web.AppRunner | None = None
         self._log = log
-        self._tokens = TokenFile(config.admin_tokens_file) if config.admin_tokens_file else None
-        access = None if self._tokens is None else TokenAccess(self._tokens)
+        access = TokenAccess(config.admin_tokens_file) if config.admin_tokens_file else None
         gate = AdminGate(access, TlsPort(facts.tls) if config.admin_tls else None)
         super().__init__(
             "management port", "admin", (config.admin_address, config.admin_port), gate, gate.tls,
@@ -84,15 +83,15 @@ class AdminServer(HttpPort):
 
     def reread(self) -> None:
         """Control only, at SIGHUP: read the file of tokens again. TLS files are read again by `TlsContexts`."""
-        if self._tokens is not None:
-            self.call(self._take_tokens, self._tokens.reread)
+        if self.gate.access is not None:
+            self.call(self._take_tokens, self.gate.access.reread)
 
     async def set_up(self) -> Callable[[], asyncio.Protocol]:
         assert self._runner is not None
         await self._runner.setup()
         assert self._runner.server is not None
-        if self._tokens is not None:
-            self._follow(self._tokens)
+        if self.gate.access is not None:
+            self._follow(self.gate.access)
         return self._runner.server
 
     async def tear_down(self) -> None:
@@ -104,7 +103,7 @@ class AdminServer(HttpPort):
         if read():
             self.gate.end_streams()
 
-    def _follow(self, tokens: TokenFile) -> None:
+    def _follow(self, access: TokenAccess) -> None:
         """Look at the file now and then, until the loop ends."""
-        self._take_tokens(tokens.check)
-        self._loop.call_later(WATCH_INTERVAL_MS / 1000, self._follow, tokens)
+        self._take_tokens(access.check)
+        self._loop.call_later(WATCH_INTERVAL_MS / 1000, self._follow, access)

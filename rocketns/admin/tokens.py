@@ -44,6 +44,8 @@ SCHEME = b"bearer"
 REALM = b'WWW-Authenticate: Bearer realm="rocketns"'
 NOT_FOUND = refused(HTTPStatus.NOT_FOUND, "404: Not Found")
 
+log = logging.getLogger("rocketns.admin")
+
 
 class TokenClass(StrEnum):
     """What a token is good for."""
@@ -81,54 +83,7 @@ def class_of(path: str) -> TokenClass | None:
     return PATHS[row]
 
 
-log = logging.getLogger("rocketns.admin")
-
-
 Classes = frozenset[TokenClass]
-
-
-class TokenFile:
-    """``tokens`` are those in force. Made by control; its methods are for the loop of the management port."""
-
-    def __init__(self, path: str) -> None:
-        """StartupError if the file cannot be read, or is wrong."""
-        self._path = path
-        self._followed = Followed([path])  # before it is read, so that no change is missed
-        self.failures = 0
-        try:
-            self.tokens: Tokens = self._read()
-        except TokensError as error:
-            raise StartupError(f"{NAME}: {error}") from error
-
-    def check(self) -> bool:
-        """Read it again if its content has changed: see `reread`. A deleted file changes nothing."""
-        return bool(self._followed.changed()) and self.reread()
-
-    def reread(self) -> bool:
-        """Read it again. If it is wrong, the log says why, and the tokens before stay in force. True if others are."""
-        try:
-            before, self.tokens = self.tokens, self._read()
-        except TokensError as error:
-            self.failures += 1
-            log.error("%s: %s. The tokens before stay in force", NAME, error)
-            return False
-        log.info("%s: %d tokens are in force", NAME, len(self.tokens.digests))
-        return self.tokens != before
-
-    def _read(self) -> Tokens:
-        path = Path(self._path)
-        try:
-            with path.open("rb") as file:
-                tokens = read_tokens(file.read(FILE_BYTES_MAX + 1))
-            mode = path.stat().st_mode
-        except OSError as error:
-            raise TokensError(f"{path} cannot be read: {error.strerror}") from error
-        except TokensError as error:
-            raise TokensError(f"{path}: {error}") from error
-        if mode & stat.S_IROTH:
-            log.warning("%s: every user of this machine may read %s. Allow only rocketns' own: chmod o= %s",
-                        NAME, path, path)  # fmt: skip
-        return tokens
 
 
 class TokensError(RocketnsError):
@@ -218,12 +173,51 @@ SAYS = {
 
 
 class TokenAccess:
-    """``refused`` counts by reason. Its methods are for the loop of the management port."""
+    """``tokens`` are those in force, from a file; ``failures`` its failed reads; ``refused`` counts requests by reason.
 
-    def __init__(self, file: TokenFile) -> None:
-        self.file = file
-        self.refused: Counter[TokenRefusal] = Counter()
+    Made by control; its methods are for the loop of the management port.
+    """
+
+    def __init__(self, path: str) -> None:
+        """StartupError if the file cannot be read, or is wrong."""
+        self._path = Path(path)
+        self._followed = Followed([path])  # before it is read, so that no change is missed
         self._lines = LogLimiter(LOG_INTERVAL_S)
+        self.refused: Counter[TokenRefusal] = Counter()
+        self.failures = 0
+        try:
+            self.tokens = self._read()
+        except TokensError as error:
+            raise StartupError(f"{NAME}: {error}") from error
+
+    def check(self) -> bool:
+        """Read the file again if its content has changed: see `reread`. A deleted file changes nothing."""
+        return bool(self._followed.changed()) and self.reread()
+
+    def reread(self) -> bool:
+        """Read it again. If it is wrong, the log says why, and the tokens before stay in force. True if others are."""
+        try:
+            before, self.tokens = self.tokens, self._read()
+        except TokensError as error:
+            self.failures += 1
+            log.error("%s: %s. The tokens before stay in force", NAME, error)
+            return False
+        log.info("%s: %d tokens are in force", NAME, len(self.tokens.digests))
+        return self.tokens != before
+
+    def _read(self) -> Tokens:
+        try:
+            with self._path.open("rb") as file:
+                tokens = read_tokens(file.read(FILE_BYTES_MAX + 1))
+            mode = self._path.stat().st_mode
+        except OSError as error:
+            raise TokensError(f"{self._path} cannot be read: {error.strerror}") from error
+        except TokensError as error:
+            raise TokensError(f"{self._path}: {error}") from error
+        if mode & stat.S_IROTH:
+            log.warning("%s: every user of this machine may read %s. Allow only rocketns' own: chmod o= %s",
+                        NAME, self._path, self._path)  # fmt: skip
+        return tokens
 
     def objection(self, head: bytes, peer: str, now_s: float) -> bytes | None:
         """The answer to a request without the right token, after which its connection is closed; None if it may ask.
@@ -232,7 +226,7 @@ class TokenAccess:
         """
         line, *fields = head.split(b"\r\n")
         path = line.split(b" ", 2)[1].partition(b"?")[0].decode("ascii")
-        token, tokens = _token(fields), self.file.tokens
+        token, tokens = _token(fields), self.tokens
         classes: Classes = frozenset() if token is None else tokens.classes_of(token)
         try:
             needed = class_of(path)

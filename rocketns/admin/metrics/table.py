@@ -343,7 +343,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
                 lambda s: {one: 0 if s.gate.access is None else s.gate.access.refused[one] for one in TokenRefusal},
                 {"reason": "`no_token`; `wrong_token`; `wrong_class`: it lacks the class of the path"}),
         counter("rocketns_admin_tokens_reload_failures_total", "Failed reads of `rocketns.adminTokensFile`.",
-                lambda s: 0 if s.gate.access is None else s.gate.access.file.failures),
+                lambda s: 0 if s.gate.access is None else s.gate.access.failures),
         counter("rocketns_admin_tls_handshakes_total", "TLS handshakes of the management port that ended.",
                 lambda s: {one: 0 if s.gate.tls is None else getattr(s.gate.tls, one)
                            for one in ("succeeded", "failed")}, SHAKEN),
