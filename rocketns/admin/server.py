@@ -64,7 +64,7 @@ class AdminServer(HttpPort):
     def start(self) -> None:
         """Control only, on its running loop, before the server starts: probes are answered from then on."""
         view = ControlView(self._facts, asyncio.get_running_loop(), self.gate, self._log)
-        view.pulse.start()
+        view.beat()
         config = self._facts.configuration.admin
         app = web.Application(middlewares=[watched])
         app[VIEW], app[GATE] = view, self.gate

@@ -26,8 +26,6 @@ from rocketns.admin.tokens import AdminGate
 from rocketns.server.facts import Facts
 
 BEAT_S = 0.25
-# A registration of the maximum of topics takes control seconds on a slow machine. What takes longer is no turn.
-ALIVE_WITHIN_S = 10.0
 T = TypeVar("T")
 SLICE_MS = 1.0
 PAUSE_S = 0.002
@@ -37,31 +35,6 @@ COPY_KEPT_S = 10.0
 # Then the handler answers 503. Control may be busy with a registration for a second.
 COPY_WITHIN_S = 5.0
 LOOKS_MAX = 64
-
-
-class Pulse:
-    """`start` on control's thread; the rest may be read on any."""
-
-    def __init__(self) -> None:
-        self._beat_s = time.monotonic()
-
-    def start(self) -> None:
-        """Control only, on its running loop. It beats until the loop ends."""
-        self._beat()
-
-    def _beat(self) -> None:
-        self._beat_s = time.monotonic()
-        asyncio.get_running_loop().call_later(BEAT_S, self._beat)
-
-    @property
-    def age_s(self) -> float:
-        """Seconds since control's loop ran last."""
-        return time.monotonic() - self._beat_s
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether control took a turn lately."""
-        return self.age_s < ALIVE_WITHIN_S
 
 
 class Log(Protocol):
@@ -94,21 +67,31 @@ async def _in_slices(rows: Iterator[T | None]) -> tuple[T, ...]:
 
 
 class ControlView:
-    """Its methods are for the loop of the management port."""
+    """Its methods are for the loop of the management port, but `beat`."""
 
     def __init__(
         self, facts: Facts, control_loop: asyncio.AbstractEventLoop, gate: AdminGate | None = None,
         log: Log | None = None,
     ) -> None:  # fmt: skip
-        """``pulse`` does not beat until it is started; ``gate`` has the connections of the management port."""
+        """``gate`` has the connections of the management port."""
         self.facts = facts
-        self.pulse = Pulse()
         self.gate = gate or AdminGate()
         self.log = log
         self._control_loop = control_loop
         self._copies: dict[Copier[Any], tuple[Any, float]] = {}  # and when each was made, by the loop's clock
         self._under_way: dict[Copier[Any], asyncio.Future[Any]] = {}
         self._looks = 0
+        self._beat_s = time.monotonic()
+
+    def beat(self) -> None:
+        """Control only, on its running loop: it beats from now on, until the loop ends."""
+        self._beat_s = time.monotonic()
+        asyncio.get_running_loop().call_later(BEAT_S, self.beat)
+
+    @property
+    def idle_s(self) -> float:
+        """Seconds since control's loop ran last. Any thread."""
+        return time.monotonic() - self._beat_s
 
     async def copy(self, copier: Copier[T]) -> tuple[T, ...]:
         """The rows that ``copier`` makes, at most COPY_AGE_S old. It must be a function of a module, which names it.

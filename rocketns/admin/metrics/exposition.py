@@ -61,17 +61,13 @@ class MetricsText:
             now_s = asyncio.get_running_loop().time()
             made_s, text = self._texts.get(content_type, (-TEXT_AGE_S, b""))
             if now_s - made_s >= TEXT_AGE_S:
-                self._collector.scene = await self._scene()
+                (tables,) = await self._view.copy(sizes)
+                self._collector.scene = MetricsScene(self._view, self._measures, self._tally, tables)
                 text = encode(self._registry)
                 if len(self._texts) >= FORMATS_MAX:
                     self._texts.clear()
                 self._texts[content_type] = now_s, text
         return web.Response(body=text, headers={"Content-Type": content_type})
-
-    async def _scene(self) -> MetricsScene:
-        view = self._view
-        (tables,) = await view.copy(sizes)
-        return MetricsScene(view.facts, self._measures, self._tally, view.pulse, view.gate, tables, view.log)
 
 
 def _encoder(accepted: str) -> tuple[Callable[[CollectorRegistry], bytes], str]:

@@ -20,7 +20,7 @@ from rocketns import __version__
 from rocketns._fast.connections.connection import Ending
 from rocketns.admin.api.copies import state_of
 from rocketns.admin.tokens import AdminGate, TokenRefusal
-from rocketns.admin.view import Log, Pulse
+from rocketns.admin.view import ControlView
 from rocketns.config import Limits, properties
 from rocketns.fleet.comparing import FactKind
 from rocketns.processor.context import Now
@@ -108,15 +108,20 @@ def sizes(facts: Facts) -> Iterator[Sizes | None]:
 
 @dataclass(frozen=True, slots=True)
 class MetricsScene:
-    """All sources. ``sizes`` is a copy; the others are read as they are now. ``log`` is None in tests."""
+    """All sources. ``sizes`` is a copy; the others are read as they are now."""
 
-    facts: Facts
+    view: ControlView
     measures: Measures
     tally: Tally
-    pulse: Pulse
-    gate: AdminGate
     sizes: Sizes
-    log: Log | None = None
+
+    @property
+    def facts(self) -> Facts:
+        return self.view.facts
+
+    @property
+    def gate(self) -> AdminGate:
+        return self.view.gate
 
 
 Value = float | Histogram
@@ -354,7 +359,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
         counter("rocketns_control_slow_turns_total", "Turns of 0.1 s and more. The log says what took the time.",
                 lambda s: s.facts.control.slow_turns.count),
         gauge("rocketns_control_idle_seconds", "Time since the control thread ran last. It runs every 0.25 s.",
-              lambda s: s.pulse.age_s),
+              lambda s: s.view.idle_s),
         counter("rocketns_stalls_total", "Times that the process or its control thread did not run for 1 s or more.",
                 lambda s: s.tally.changes["stalls"]),
         counter("rocketns_stalled_seconds_total", "Total length of these times, at most.",
@@ -362,7 +367,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
         gauge("rocketns_queue_length", "Entries that wait.",
               lambda s: {"requests": s.facts.control.waiting_requests,
                          "unregistrations": len(s.facts.context.unregister_queue),
-                         "files": s.facts.writer.unwritten, "log": 0 if s.log is None else s.log.waiting},
+                         "files": s.facts.writer.unwritten, "log": 0 if s.view.log is None else s.view.log.waiting},
               {"queue": "`requests` for control; `unregistrations`; `files`: changed KV and properties; `log`: lines"}),
         counter("rocketns_file_write_failures_total", "Failed writes of the KV or configuration file. The next change "
                 "writes the whole file.", lambda s: s.facts.writer.failures),
@@ -370,7 +375,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
               lambda s: {"requests": s.facts.control.waiting_bytes, "reactors": s.facts.reactors.queued_bytes},
               {"queue": "`requests` at control; `reactors`: frames from reactors that control has not decoded"}),
         counter("rocketns_log_dropped_records_total", "Log lines dropped because the log's reader is slow.",
-                lambda s: 0 if s.log is None else s.log.dropped_total),
+                lambda s: 0 if s.view.log is None else s.view.log.dropped_total),
         gauge("rocketns_ready", "1 if `/readyz` says ready, otherwise 0.", lambda s: s.facts.why_not_ready() is None),
         gauge("rocketns_draining", "1 in a drain or a graceful shutdown, otherwise 0.",
               lambda s: s.facts.context.going_away),
