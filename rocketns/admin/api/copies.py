@@ -16,7 +16,7 @@ from rocketns.routeinfo.tables import BrokerLiveInfo
 from rocketns.server.facts import Facts
 from rocketns.server.missing.watching import creating_groups, why_missing
 
-VALUE_CHARACTERS_MAX = 4096
+KV_CHARACTERS_MAX = 4096
 NAMED_BROKERS_MAX = 16
 
 
@@ -129,7 +129,7 @@ def copy_kv(facts: Facts) -> Iterator[KvRow]:
     """All items of the KV configuration."""
     for namespace in list(facts.kv):
         for key, value in list(facts.kv.get(namespace, {}).items()):
-            yield KvRow(namespace, key, value and value[:VALUE_CHARACTERS_MAX], len(value or ""))
+            yield KvRow(namespace, key, value and value[:KV_CHARACTERS_MAX], len(value or ""))
 
 
 def copy_views(facts: Facts) -> Iterator[ViewRow | None]:

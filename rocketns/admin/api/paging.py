@@ -6,20 +6,17 @@ import asyncio
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from heapq import merge
 from itertools import accumulate, islice
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import orjson
 from aiohttp import web
 
 from rocketns.config.properties import java_name
 
-LIMIT_MAX = 500
-LIMIT_DEFAULT = 50
-OFFSET_MAX = 10_000_000
 NUMBER = re.compile("[0-9]{1,8}")
 TEXT_MAX = 512
 TEXT = {"type": "string", "maxLength": TEXT_MAX}
@@ -40,15 +37,14 @@ class BadQuery(Exception):
     """A parameter that the API does not take."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A parameter of a request. ``schema``: which texts it takes, as JSON Schema: an enum, an integer with its bounds,
     or a string with its lengths. One of a list may choose rows: ``test`` gets a row and the text.
     """
 
     name: str
     meaning: str
-    schema: Mapping[str, Any] = field(default_factory=lambda: TEXT)
+    schema: Mapping[str, Any] = TEXT
     test: Callable[[Any, str], bool] = lambda *_: True
     is_required: bool = False
 
@@ -70,11 +66,9 @@ class Parameter:
         return text
 
 
-LIMIT = Parameter(
-    "limit", "rows at most", {"type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT}
-)
+LIMIT = Parameter("limit", "rows at most", {"type": "integer", "minimum": 1, "maximum": 500, "default": 50})
 OFFSET = Parameter(
-    "offset", "rows to leave out", {"type": "integer", "minimum": 0, "maximum": OFFSET_MAX, "default": 0}
+    "offset", "rows to leave out", {"type": "integer", "minimum": 0, "maximum": 10_000_000, "default": 0}
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from rocketns.admin.api import copies
 from rocketns.admin.api.history import HistoryRow, LastHour
@@ -17,8 +17,10 @@ from rocketns.admin.api.rows import (
     KvRow,
     MissingRow,
     NameServerRow,
+    Role,
     SaidQueuesRow,
     SideRow,
+    State,
     TopicRow,
     ViewRow,
 )
@@ -29,7 +31,6 @@ from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import MISSING, Side
 from rocketns.server.missing.watching import MissingReason
 
-STATES = ("live", "late", "unconfirmed", "gone")
 _FOLLOWS = Parameter(
     "follows", "topics that follow from this broker group; empty: only what follows from none",
     test=lambda row, text: text in row.follows if text else not row.follows,
@@ -137,7 +138,7 @@ TABLES = (
           _copied(copies.copy_brokers),
           ("broker", "cluster", "id", "address", "state", "silent_ms", "last_heartbeat", "version", "zone"),
           (_search("broker", "address", "cluster", "zone"), _equals("cluster"), _equals("broker"), _equals("zone"),
-           _equals("state", *STATES), _equals("role", "master", "slave"))),
+           _equals("state", *get_args(State)), _equals("role", *get_args(Role)))),
     ApiTable("topics", "Topics", TopicRow, _topics, ("topic", "brokers"),
           (_search("topic"), Parameter("broker", "topics of this broker group")), _with_queues),
     ApiTable("missing", "Topics that were asked for, and have no route", MissingRow,
