@@ -16,7 +16,6 @@ Four ways, from cheap to expensive:
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
@@ -30,8 +29,6 @@ T = TypeVar("T")
 SLICE_MS = 1.0
 PAUSE_S = 0.002
 COPY_AGE_S = 1.0
-# A copy is dropped if nobody asked for it for so long.
-COPY_KEPT_S = 10.0
 # Then the handler answers 503. Control may be busy with a registration for a second.
 COPY_WITHIN_S = 5.0
 LOOKS_MAX = 64
@@ -78,8 +75,7 @@ class ControlView:
         self.gate = gate or AdminGate()
         self.log = log
         self._control_loop = control_loop
-        self._copies: dict[Copier[Any], tuple[Any, float]] = {}  # and when each was made, by the loop's clock
-        self._under_way: dict[Copier[Any], asyncio.Future[Any]] = {}
+        self._copies: dict[Copier[Any], asyncio.Future[Any]] = {}  # under way, or not older than COPY_AGE_S
         self._looks = 0
         self._beat_s = time.monotonic()
 
@@ -98,16 +94,17 @@ class ControlView:
 
         Busy if control needs more than COPY_WITHIN_S.
         """
-        rows: tuple[T, ...]
-        rows, made_s = self._copies.get(copier, ((), -math.inf))
-        if asyncio.get_running_loop().time() - made_s < COPY_AGE_S:
-            return rows
-        future = self._under_way.get(copier)
+        future = self._copies.get(copier)
         if future is None:
-            future = self._under_way[copier] = self._ask(_in_slices(copier(self.facts)))
-            future.add_done_callback(partial(self._keep, copier))
-        rows = await _within(future)
+            future = self._copies[copier] = self._ask(_in_slices(copier(self.facts)))
+            future.add_done_callback(partial(self._end_copy, copier))
+        rows: tuple[T, ...] = await _within(future)
         return rows
+
+    def _end_copy(self, copier: Copier[Any], future: asyncio.Future[Any]) -> None:
+        """It is made. One that failed is for those alone who waited for it."""
+        has_failed = future.cancelled() or future.exception() is not None
+        asyncio.get_running_loop().call_later(0 if has_failed else COPY_AGE_S, self._copies.pop, copier)
 
     async def read(self, copier: Copier[T]) -> tuple[T, ...]:
         """The rows that ``copier`` makes for this request alone. Busy as `look`."""
@@ -137,18 +134,6 @@ class ControlView:
         except RuntimeError as error:
             asked.close()
             raise Busy("the server stops") from error
-
-    def _keep(self, copier: Copier[Any], future: asyncio.Future[Any]) -> None:
-        del self._under_way[copier]
-        if future.cancelled() or future.exception() is not None:
-            return
-        loop = asyncio.get_running_loop()
-        self._copies[copier] = copy = future.result(), loop.time()
-        loop.call_later(COPY_KEPT_S, self._drop, copier, copy)
-
-    def _drop(self, copier: Copier[Any], copy: tuple[Any, float]) -> None:
-        if self._copies.get(copier) is copy:
-            del self._copies[copier]
 
     def _end_look(self, future: asyncio.Future[Any]) -> None:
         self._looks -= 1
