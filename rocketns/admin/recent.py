@@ -10,6 +10,7 @@ only after a change, and at most one part in fifty of the time.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
@@ -280,8 +281,9 @@ class Wiped:
         self._seen = -1
         self._next_s = float("-inf")
 
-    async def names(self, now_s: float) -> tuple[str, ...]:
+    async def names(self) -> tuple[str, ...]:
         """The groups, at most GROUPS_MAX, fewer where their names are long. Busy if control does not answer."""
+        now_s = asyncio.get_running_loop().time()
         if self._recent.last != self._seen and now_s >= self._next_s:
             self._seen = self._recent.last
             self._names = await self._view.copy(closed_groups)

@@ -47,11 +47,12 @@ log = logging.getLogger("rocketns.admin")
 class AdminServer(HttpPort):
     """`start` and `stop` are for control's thread. The socket is bound before `start` returns."""
 
+    _runner: web.AppRunner  # from the start on
+
     def __init__(self, facts: Facts, niceness: int = 0, log: Log | None = None) -> None:
         """StartupError if the file of tokens is not usable, or the address cannot be had."""
         config = facts.configuration.admin
         self._facts = facts
-        self._runner: web.AppRunner | None = None
         self._log = log
         access = TokenAccess(config.admin_tokens_file) if config.admin_tokens_file else None
         gate = AdminGate(access, TlsPort(facts.tls) if config.admin_tls else None)
@@ -87,7 +88,6 @@ class AdminServer(HttpPort):
             self.call(self._take_tokens, self.gate.access.reread)
 
     async def set_up(self) -> Callable[[], asyncio.Protocol]:
-        assert self._runner is not None
         await self._runner.setup()
         assert self._runner.server is not None
         if self.gate.access is not None:
@@ -95,7 +95,6 @@ class AdminServer(HttpPort):
         return self._runner.server
 
     async def tear_down(self) -> None:
-        assert self._runner is not None
         await self._runner.cleanup()
 
     def _take_tokens(self, read: Callable[[], bool]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import socket
 
@@ -29,7 +28,7 @@ async def read_status(source: ApiSource) -> StatusRow:
     facts = source.view.facts
     brokers = await source.view.copy(copy_brokers)
     missing = await source.view.copy(copy_missing)
-    wiped = await source.wiped.names(asyncio.get_running_loop().time())
+    wiped = await source.wiped.names()
     scene = _scene(source, brokers, missing, wiped)
     reasons = assess(scene)
     found, missed = facts.reactors.lookups

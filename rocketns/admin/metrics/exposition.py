@@ -49,7 +49,7 @@ class MetricsText:
         self._registry.register(self._collector)
         for own in (ProcessCollector, PlatformCollector, GCCollector):
             own(registry=self._registry)
-        self._texts: dict[str, tuple[float, bytes]] = {}
+        self._texts: dict[str, bytes] = {}
         self._making = asyncio.Lock()
         view.facts.measure(self._measures)
         view.facts.watch(self._tally.note)
@@ -58,15 +58,14 @@ class MetricsText:
         """The text, at most TEXT_AGE_S old."""
         encode, content_type = _encoder(request.headers.get("Accept", "")[:ACCEPT_CHARACTERS_MAX])
         async with self._making:
-            now_s = asyncio.get_running_loop().time()
-            made_s, text = self._texts.get(content_type, (-TEXT_AGE_S, b""))
-            if now_s - made_s >= TEXT_AGE_S:
+            text = self._texts.get(content_type)
+            if text is None:
                 (tables,) = await self._view.copy(sizes)
                 self._collector.scene = MetricsScene(self._view, self._measures, self._tally, tables)
-                text = encode(self._registry)
                 if len(self._texts) >= FORMATS_MAX:
                     self._texts.clear()
-                self._texts[content_type] = now_s, text
+                self._texts[content_type] = text = encode(self._registry)
+                asyncio.get_running_loop().call_later(TEXT_AGE_S, self._texts.pop, content_type, None)
         return web.Response(body=text, headers={"Content-Type": content_type})
 
 
