@@ -47,15 +47,16 @@ WORDS = {
     "admin": N_("%(sender)s sent %(request)s: it failed with code %(detail)s"),
     "refused": N_("%(sender)s was refused %(request)s: %(cause)s (requests: %(n)s)"),
 }
-# Without the last sign of life, a value, a failure or a mode that is in force; with more than one pause.
-OTHER_WORDS = {
-    "down": N_("%(who)s is gone: %(why)s"),
-    "kv": N_("KV item %(names)s was deleted"),
-    "config": N_("property %(names)s is set"),
-    "stall": N_("this name server did not run for %(age)s, the longest of %(n)s pauses"),
-    "admin": N_("%(sender)s sent %(request)s: done"),
-    "refused": N_("%(sender)s would be refused %(request)s: %(cause)s (requests: %(n)s)"),
-}
+# Of which changes other words are true, and which.
+OTHER_WORDS: dict[str, tuple[Callable[[RecentChange], bool], str]] = {
+    "down": (lambda one: one.amount is None, N_("%(who)s is gone: %(why)s")),
+    "kv": (lambda one: one.detail is None, N_("KV item %(names)s was deleted")),
+    "config": (lambda one: one.detail is None, N_("property %(names)s is set")),
+    "stall": (lambda one: one.times > 1, N_("this name server did not run for %(age)s, the longest of %(n)s pauses")),
+    "admin": (lambda one: one.detail is None, N_("%(sender)s sent %(request)s: done")),
+    "refused": (lambda one: one.detail is not None,
+                N_("%(sender)s would be refused %(request)s: %(cause)s (requests: %(n)s)")),
+}  # fmt: skip
 GONE = {
     "unregister": N_("it said that it stops"),
     "expired": N_("no heartbeat within its time-out"),
@@ -223,6 +224,7 @@ def event_row(change: RecentChange) -> EventRow:
 def said(change: RecentChange) -> Phrase:
     """A sentence without its time."""
     cause, known = str(change.cause), {"down": GONE, "doubt": DOUBTED}.get(change.event, {})
+    topics, more = ", ".join(change.names), (change.amount or 0) - len(change.names)
     request, *by = (*change.names, "")[:3]
     sender: dict[str, str | Phrase] = {"address": change.address or "", "principal": "".join(by)}
     values: dict[str, str | Phrase] = {
@@ -231,23 +233,16 @@ def said(change: RecentChange) -> Phrase:
         "why": Phrase(known[cause]) if cause in known else cause,
         "cause": cause,
         "age": Phrase(N_("%(n)s s"), {"n": f"{(change.amount or 0) / 1000:,.1f}".removesuffix(".0")}),
-        "topics": _topics(change),
+        "topics": Phrase(N_("%(names)s and %(n)s more"), {"names": topics, "n": f"{more:,}"}) if more > 0 else topics,
         "names": " ".join(change.names),
         "detail": change.detail or "",
         "sender": Phrase(N_("%(address)s as %(principal)s"), sender) if "".join(by) else change.address or "",
         "request": request,
         "n": f"{change.times if change.event == 'stall' else change.amount or 0:,}",
     }
-    message = (OTHER_WORDS if _is_other(change) else WORDS)[change.event]
+    is_other, other = OTHER_WORDS.get(change.event, (lambda _: False, ""))
+    message = other if is_other(change) else WORDS[change.event]
     return Phrase(message, {name: value for name, value in values.items() if f"%({name})s" in message})
-
-
-def _is_other(change: RecentChange) -> bool:
-    if change.event == "stall":
-        return change.times > 1
-    if change.event == "refused":
-        return change.detail is not None
-    return (change.amount if change.event == "down" else change.detail) is None and change.event in OTHER_WORDS
 
 
 def _who(change: RecentChange) -> Phrase:
@@ -264,11 +259,6 @@ def member(broker: str, broker_id: int) -> Phrase:
     """A member of a broker group: ``broker-a (master)``."""
     role = Phrase(N_("master")) if broker_id == MASTER_ID else Phrase(N_("slave %(id)s"), {"id": str(broker_id)})
     return Phrase(N_("%(broker)s (%(role)s)"), {"broker": broker, "role": role})
-
-
-def _topics(change: RecentChange) -> str | Phrase:
-    names, more = ", ".join(change.names), (change.amount or 0) - len(change.names)
-    return Phrase(N_("%(names)s and %(n)s more"), {"names": names, "n": f"{more:,}"}) if more > 0 else names
 
 
 class Wiped:
