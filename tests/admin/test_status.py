@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from sys import getsizeof
@@ -15,10 +15,10 @@ import orjson
 import pytest
 
 from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import eventually
 from rocketns.admin import recent
 from rocketns.admin.api import history
-from rocketns.admin.api.copies import BrokersCopy
 from rocketns.admin.api.paging import dumps
 from rocketns.admin.api.reasons import (
     COMMAND_CHARACTERS_MAX,
@@ -31,7 +31,7 @@ from rocketns.admin.api.reasons import (
     lost_brokers,
 )
 from rocketns.admin.api.status import own_name
-from rocketns.admin.recent import GROUPS_MAX, WORDS, Recent, RecentChange, count_closed, said
+from rocketns.admin.recent import GROUPS_MAX, WORDS, Recent, RecentChange, closed_groups, said
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.state import MISSING, OWN, Disagreement, FleetState, Member, Part, Side
@@ -80,6 +80,20 @@ def test_the_journals_losses_are_a_trouble(start_managed: Callable[..., Managed]
     assert journal is not None
     managed.call(lambda: journal.buffer.lose("the disk is full"))
     assert "The journal's buffer is full: 1 records are lost" in [one["text"] for one in read(managed)["reasons"]]
+
+
+@pytest.mark.parametrize(("after_ms", "is_trouble"), [(599_000, True), (600_000, False)])
+def test_refused_registrations_are_a_trouble_for_ten_minutes_whenever_somebody_looks(
+    start_managed: Callable[..., Managed], after_ms: int, is_trouble: bool
+) -> None:
+    managed = start_managed({"rocketns.brokersMax": 1})
+    with Broker(managed, "broker-a") as first, managed.connect() as other:
+        first.register()
+        body = register_body([topic_config("T")])
+        fields = register_ext(broker="broker-b", addr="10.0.0.2:1", body=body)
+        assert other.request(codes.REGISTER_BROKER, fields, body).code != 0
+        managed.advance(after_ms)
+        assert ("refusing" in [one["name"] for one in read(managed)["reasons"]]) == is_trouble
 
 
 def test_a_broker_that_comes_and_goes_leaves_its_story_newest_first(managed: Managed, ask: Ask) -> None:
@@ -286,35 +300,28 @@ def test_the_last_hour_is_a_ring_of_bounded_size(
 
 
 OF_STATUS = 192 * 1024  # bytes that docs/design/limits.md leaves to the status in a message of the stream
-NO_BROKERS: BrokersCopy = SimpleNamespace(rows=())  # type: ignore[assignment]
 
 
 def lost(names: list[str]) -> list[str]:
     changes = [RecentChange(seq, 0, "down", name, name, 0, name, "expired") for seq, name in enumerate(names)]
-    return [row.broker for row in lost_brokers(NO_BROKERS, changes, 0)]
+    return [row.broker for row in lost_brokers((), changes, 0)]
 
 
-def closed_groups(names: list[str]) -> list[str]:
+def closed(names: list[str]) -> list[str]:
     table = {"t": {name: SimpleNamespace(perm=4) for name in names}}
     facts: Any = SimpleNamespace(tables=SimpleNamespace(topic_queue_table=table, broker_addr_table=set(names)))
-    made: list[tuple[tuple[str, ...], int]] = []
-
-    def run() -> Generator[None, None, None]:
-        made.append((yield from count_closed(facts)))
-
-    assert list(run())
-    return list(made[0][0])
+    return [name for name in closed_groups(facts) if name is not None]
 
 
 def test_at_most_a_hundred_are_named() -> None:
     names = [f"b{number:03}" for number in range(200)]
     assert lost(names) == names[: -1 - LOST_MAX : -1]
-    assert closed_groups(names) == names[:GROUPS_MAX]
+    assert closed(names) == names[:GROUPS_MAX]
 
 
 def test_fewer_are_named_where_names_are_long_but_one_at_least() -> None:
     """JSON writes a control character in six bytes. A lost broker has three such names."""
     names = [f"{number:03}".ljust(4096, "\1") for number in range(200)]
     assert lost(names) == names[:-2:-1]
-    assert closed_groups(names) == names[:1]
+    assert closed(names) == names[:1]
     assert 4 * len(dumps(names[0])) <= OF_STATUS / 2

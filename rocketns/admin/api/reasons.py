@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from rocketns.admin.api.copies import BrokersCopy
 from rocketns.admin.api.rows import BrokerStateRow, Level, LostRow, MissingRow, ReasonRow
 from rocketns.admin.recent import GONE, PAUSES_TOGETHER_MS, RecentChange, member
 from rocketns.fleet.comparing import FactKind
@@ -121,7 +120,7 @@ class StatusScene(NamedTuple):
     file with twice their values. ``connections_full``: no more are accepted.
     """
 
-    brokers: BrokersCopy = BrokersCopy((), 0, ())
+    brokers: tuple[BrokerStateRow, ...] = ()
     lost: tuple[LostRow, ...] = ()
     wiped: tuple[str, ...] = ()
     missing: tuple[MissingRow, ...] = ()
@@ -176,20 +175,21 @@ def _of_itself(scene: StatusScene) -> Iterator[ReasonRow]:
 
 def _of_brokers(scene: StatusScene) -> Iterator[ReasonRow]:
     doctor = _lines(("rocketns", "doctor", scene.address))
-    if not scene.brokers.rows:
+    if not scene.brokers:
         yield reason("noBroker", commands=_settings(namesrvAddr=scene.address))
     if scene.lost:
         yield of_brokers("lost", scene.lost, doctor)
-    lost_masters = {one.broker for one in scene.lost if one.id == MASTER_ID}  # that is the cause
-    masterless = [name for name in scene.brokers.masterless if name not in lost_masters]
+    listed: tuple[BrokerStateRow | LostRow, ...] = (*scene.brokers, *scene.lost)  # a lost master is said above
+    masters = {one.broker for one in listed if one.id == MASTER_ID}
+    masterless = [name for name in dict.fromkeys(row.broker for row in scene.brokers) if name not in masters]
     if masterless:
-        cluster = next((row.cluster for row in scene.brokers.rows if row.broker == masterless[0]), None)
+        cluster = next((row.cluster for row in scene.brokers if row.broker == masterless[0]), None)
         lines = _settings(brokerClusterName=cluster or "", brokerName=masterless[0], brokerId=str(MASTER_ID))
         yield reason("noMaster", masterless, commands=lines)
     for state in ("late", "unconfirmed", "gone"):
-        if rows := [row for row in scene.brokers.rows if row.state == state]:
+        if rows := [row for row in scene.brokers if row.state == state]:
             yield of_brokers(state, rows, doctor)
-    if viewed := [row for row in scene.brokers.rows if row.view is not None]:
+    if viewed := [row for row in scene.brokers if row.view is not None]:
         yield of_brokers("viewed", viewed, ())
     if scene.wiped:
         wiped = _lines(*[("mqadmin", "addWritePerm", "-n", scene.address, "-b", name) for name in scene.wiped])
@@ -203,7 +203,7 @@ def _of_topics(scene: StatusScene) -> Iterator[ReasonRow]:
     first = missing[0]
     lines: list[tuple[str, ...]] = []
     if first.reason is MissingReason.ABSENT:
-        clusters = sorted({row.cluster for row in scene.brokers.rows if row.cluster is not None})
+        clusters = sorted({row.cluster for row in scene.brokers if row.cluster is not None})
         lines = [("mqadmin", "updateTopic", "-n", scene.address, "-c", one, "-t", first.topic) for one in clusters]
     elif first.reason is MissingReason.BROKERS_GONE:
         lines = [("rocketns", "doctor", scene.address, "--topic", first.topic)]
@@ -211,9 +211,9 @@ def _of_topics(scene: StatusScene) -> Iterator[ReasonRow]:
     yield replace(found, remedy=NOT_THERE.get(first.reason, ""))
 
 
-def lost_brokers(brokers: BrokersCopy, recent: Sequence[RecentChange], now_ms: int) -> tuple[LostRow, ...]:
+def lost_brokers(brokers: Sequence[BrokerStateRow], recent: Sequence[RecentChange], now_ms: int) -> tuple[LostRow, ...]:
     """Those that were lost lately and are not back, the latest first."""
-    here = {(row.broker, row.id) for row in brokers.rows}
+    here = {(row.broker, row.id) for row in brokers}
     lost: dict[tuple[str, int], LostRow] = {}
     room = LOST_CHARACTERS_MAX
     for one in reversed(recent):
