@@ -12,7 +12,6 @@ from rocketns.admin.api.copies import BrokersCopy, copy_brokers, copy_missing
 from rocketns.admin.api.reasons import StatusScene, assess, lost_brokers, worst
 from rocketns.admin.api.rows import MissingRow, StatusRow
 from rocketns.admin.api.tables import ApiSource
-from rocketns.config.properties import PREFIX
 from rocketns.server.facts import Facts
 
 
@@ -60,7 +59,7 @@ def _scene(
     facts = source.view.facts
     now, changes, configuration = facts.now(), source.recent.events.copy(), facts.configuration
     journal, ends_s = facts.journal, facts.tls.certificate_ends_s
-    connections, most = facts.reactors.connections, configuration.limits.connections_max
+    most = configuration.limits.connections_max
     return StatusScene(
         brokers=brokers,
         lost=lost_brokers(brokers, changes, now.epoch_ms),
@@ -73,19 +72,20 @@ def _scene(
         drain=f"http{'s' if configuration.admin.admin_tls else ''}://127.0.0.1:{configuration.admin.admin_port}/drainz",
         not_ready=facts.why_not_ready(),
         journal_path=configuration.journal.journal_path,
-        journal_failing=journal is not None and journal.is_failing,
+        journal_failure="" if journal is None else journal.failure,
         journal_losing=0 if journal is None else journal.losing,
         certificate_ends_ms=None if ends_s is None or not math.isfinite(ends_s) else round(ends_s * 1000),
-        full=_full(facts) if source.refusing.is_recent(facts.context.refusals.count, now.ms) else (),
-        connections_full=connections if connections >= most else 0,
+        certificate_path=facts.tls.certificate_path,
+        full=_full(facts) if source.refusing.is_recent(facts.context.refusals.count, now.ms) else {},
+        refused=facts.context.refusals.last,
+        connections_full=most if facts.reactors.connections >= most else 0,
     )
 
 
-def _full(facts: Facts) -> tuple[str, ...]:
-    """The limits of the tables that are reached, with twice their values; that of a broker's routes, if none is."""
+def _full(facts: Facts) -> dict[str, int]:
+    """The limits of the tables that are reached, with their values; that of a broker's routes, if none is."""
     limits, tables = facts.configuration.limits, facts.tables
     reached = {"brokersMax": (len(tables.broker_live_table), limits.brokers_max),
                "routesMax": (tables.routes, limits.routes_max)}  # fmt: skip
     full = {name: most for name, (number, most) in reached.items() if number >= most}
-    full = full or {"brokerRoutesMax": limits.broker_routes_max}
-    return tuple(f"{PREFIX}{name}={2 * most}" for name, most in full.items())
+    return full or {"brokerRoutesMax": limits.broker_routes_max}

@@ -16,6 +16,7 @@ let cells = new Map();
 let lost = [];
 let wiped = new Set();
 let masterless = new Set();
+let isStarting = false; // then masters may register after their slaves
 let skewMs = 0; // of the server's clock against the browser's
 
 const key = (broker) => `${broker.broker}\n${broker.id}`;
@@ -31,7 +32,7 @@ const silentMs = (broker) => broker.state === "lost" ? Date.now() + skewMs - bro
 // The worst trouble of a broker, or that it is live.
 function stateOf(broker) {
   if (broker.state === "lost" || broker.state === "gone" || broker.state === "unconfirmed") return broker.state;
-  if (masterless.has(broker.broker)) return "masterless";
+  if (masterless.has(broker.broker) && !isStarting) return "masterless";
   if (silentMs(broker) > broker.lateMs) return "late";
   return wiped.has(broker.broker) ? "wiped" : "live";
 }
@@ -61,6 +62,7 @@ export async function readBrokers() {
 export function onTroubles(status) {
   lost = status.lost.map((one) => ({...one, state: "lost"}));
   wiped = new Set(status.wiped);
+  isStarting = status.reasons.some((reason) => reason.name === "notReady" && reason.level !== "critical");
 }
 
 // By name and id. A lost broker keeps its cell.
@@ -202,7 +204,13 @@ function showRows() {
   at = Math.max(0, Math.min(at, Math.floor((found.length - 1) / ROWS) * ROWS));
   const shown = found.slice(at, at + ROWS);
   byId("brokers").replaceChildren(...shown.map(([, broker]) => brokerRow(broker)));
-  pager(at, shown.length, found.length, plural("%(n)s broker", "%(n)s brokers", found.length));
+  pager(at, shown.length, found.length, totalOf(found.length));
+}
+
+function totalOf(found) {
+  if (found === all.length) return plural("%(n)s broker", "%(n)s brokers", found);
+  const values = {n: count(found), all: count(all.length)};
+  return found > ROWS ? _("%(n)s (%(all)s brokers in all)", values) : _("%(n)s of %(all)s brokers shown", values);
 }
 
 function brokerRow(broker) {

@@ -132,9 +132,14 @@ export const permission = (bits) => _(ALLOWED[bits >> 1 & 3]);
 export const phrase = (message, values) => (messages[message] ?? message).split(/%\((\w+)\)s/)
   .flatMap((part, place) => place % 2 ? values[part] : part);
 
+const valuesOf = (said, act) => Object.fromEntries(Object.entries(said.values).map(([name, value]) => [name, act(value)]));
+
 // A sentence of the server: a text, or a message with values, which are such sentences.
-export const say = (said) => typeof said === "string" ? said
-  : _(said.message, Object.fromEntries(Object.entries(said.values).map(([name, value]) => [name, say(value)])));
+export const say = (said) => typeof said === "string" ? said : _(said.message, valuesOf(said, say));
+
+// The same as children of an element: no line breaks in a name. A value with spaces is a list or another sentence.
+export const spoken = (said) => typeof said !== "string" ? phrase(said.message, valuesOf(said, spoken))
+  : [said.includes(" ") ? said : whole(said)];
 
 // The form for a number, which is %(n)s in it. English has two, and is its own key.
 export function plural(one, many, n, values = {}) {
@@ -171,8 +176,8 @@ export const zone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 export const joined = (names) => names.join(_(", "));
 
-// Names as elements: "a, b and 3 more".
-export function listedWhole(names, more) {
-  const list = names.flatMap((name, place) => place ? [_(", "), whole(name)] : [whole(name)]);
+// Sentences as elements: "a, b and 3 more".
+export function listed(said, more) {
+  const list = said.flatMap((one, place) => place ? [_(", "), ...spoken(one)] : spoken(one));
   return more > 0 ? phrase("%(names)s and %(n)s more", {names: list, n: count(more)}) : list;
 }
