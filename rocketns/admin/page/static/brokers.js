@@ -1,7 +1,7 @@
 // Brokers: a cell for each with its heartbeats as they come, and a table of those in trouble, or of a chosen state.
 
 import {
-  N_, _, age, byId, count, linked, make, makePager, makeSortable, member, plural, roleOf, row, seen, setText, whole,
+  N_, _, age, byId, count, linked, make, makeButton, makeList, plural, roleOf, row, seen, setText, whole,
 } from "./dom.js";
 import {read} from "./asking.js";
 
@@ -65,17 +65,6 @@ export function onTroubles(status) {
   isStarting = status.reasons.some((reason) => reason.name === "notReady" && reason.level !== "critical");
 }
 
-// By name and id. A lost broker keeps its cell.
-function makeCells() {
-  const members = new Map([...lost, ...brokers.values()].map((broker) => [key(broker), broker]));
-  const names = [...members].sort(([, one], [, other]) => compared(one.broker, other.broker) || one.id - other.id)
-    .map(([name]) => name).slice(0, CELLS_MAX);
-  if (names.join() === [...cells.keys()].join()) return;
-  cells = new Map(names.map((name) => [name, cells.get(name) ?? make("i", "cell")]));
-  for (const [name, cell] of cells) cell.title = member(members.get(name).broker, members.get(name).id);
-  byId("cells").replaceChildren(...cells.values());
-}
-
 // Heartbeats: [cluster, address, time].
 export function onBeats(beats) {
   for (const [cluster, address, time] of beats) {
@@ -93,20 +82,30 @@ function flash(cell) {
   setTimeout(() => cell.classList.remove("beat"), BEAT_MS);
 }
 
+// By name and id. A lost broker keeps its place.
 export function showBrokers() {
-  makeCells();
-  const isLost = new Set(lost.map(key));
-  all = [...lost, ...[...brokers.values()].filter((broker) => !isLost.has(key(broker)))].map((broker) => [stateOf(broker), broker]);
-  for (const [state, broker] of all) {
+  const members = new Map([...brokers.values(), ...lost].map((broker) => [key(broker), broker]));
+  all = [...members.values()].sort((one, other) => compared(one.broker, other.broker) || one.id - other.id)
+    .map((broker) => [stateOf(broker), broker]);
+  showCells(all.slice(0, CELLS_MAX));
+  showTable();
+}
+
+function showCells(shown) {
+  const names = shown.map(([, broker]) => key(broker));
+  if (names.join() !== [...cells.keys()].join()) {
+    cells = new Map(names.map((name) => [name, cells.get(name) ?? make("i", "cell")]));
+    byId("cells").replaceChildren(...cells.values());
+  }
+  for (const [state, broker] of shown) {
     const cell = cells.get(key(broker));
-    if (!cell || cell.dataset.state === state) continue;
+    if (cell.dataset.state === state) continue;
     cell.dataset.state = state;
     cell.className = `cell ${state}`;
+    cell.title = _("%(broker)s (%(role)s)", {broker: broker.broker, role: roleOf(broker.id)});
   }
-  const more = all.length - cells.size;
-  byId("cells-text").hidden = more <= 0;
-  byId("cells-text").textContent = _("The first %(n)s have a cell.", {n: count(cells.size)});
-  showTable();
+  byId("cells-text").hidden = all.length === shown.length;
+  setText(byId("cells-text"), _("The first %(n)s have a cell.", {n: count(shown.length)}));
 }
 
 const ROWS = innerWidth < 600 ? 10 : 25;
@@ -124,9 +123,7 @@ const ORDER = Object.keys(STATES);
 
 let all = [];
 let chosen = ""; // the state whose button is pressed; empty: all that are in trouble
-let at = 0;
-let pager = null;
-const order = {column: "state", down: false};
+let list = null;
 
 function showTable() {
   const numbers = new Map(ORDER.map((state) => [state, 0]));
@@ -148,16 +145,17 @@ function showButtons(numbers) {
 }
 
 function made(state, id) {
-  const button = make("button", `chip ${state}`, make("span", "", _(STATES[state])), " ", make("b"));
-  Object.assign(button, {id, type: "button"});
-  button.addEventListener("click", () => choose(chosen === state ? "" : state));
+  const button = makeButton(`chip ${state}`, () => choose(chosen === state ? "" : state),
+    make("span", "", _(STATES[state])), " ", make("b"));
+  button.id = id;
   byId("states").append(button);
   return button;
 }
 
-function choose(state) {
-  [chosen, at] = [state, 0];
-  byId("brokers-find").value = "";
+// All brokers in a state, or with a part of a name.
+function choose(state, name = "") {
+  [chosen, list.at] = [state, 0];
+  byId("brokers-find").value = name;
   showTable();
 }
 
@@ -168,9 +166,7 @@ export function showState(state) {
 }
 
 export function showBroker(name) {
-  choose("");
-  byId("brokers-find").value = name;
-  showTable();
+  choose("", name);
   seen(byId("of-brokers"));
 }
 
@@ -187,7 +183,7 @@ const compared = (one, other) => one < other ? -1 : one > other ? 1 : 0;
 
 // What a column is ordered by. Brokers with the same stand by name.
 const KEYS = {
-  broker: () => "",
+  broker: (_state, broker) => broker.broker,
   state: (state) => ORDER.indexOf(state),
   heard: (_state, broker) => silentMs(broker) ?? Infinity,
   address: (_state, broker) => broker.address ?? "",
@@ -196,15 +192,13 @@ const KEYS = {
 };
 
 function showRows() {
-  const by = KEYS[order.column];
-  const found = matching().map(([state, broker]) => [by(state, broker), broker]).sort(([one, first], [other, second]) => {
-    const found = compared(one, other) || compared(first.broker, second.broker) || first.id - second.id;
-    return order.down ? -found : found;
-  });
-  at = Math.max(0, Math.min(at, Math.floor((found.length - 1) / ROWS) * ROWS));
-  const shown = found.slice(at, at + ROWS);
+  const by = KEYS[list.column];
+  const found = matching().map(([state, broker]) => [by(state, broker), broker])
+    .sort(([one], [other]) => list.down ? compared(other, one) : compared(one, other));
+  list.at = Math.max(0, Math.min(list.at, Math.floor((found.length - 1) / ROWS) * ROWS));
+  const shown = found.slice(list.at, list.at + ROWS);
   byId("brokers").replaceChildren(...shown.map(([, broker]) => brokerRow(broker)));
-  pager(at, shown.length, found.length, totalOf(found.length));
+  list.count(shown.length, found.length, totalOf(found.length));
 }
 
 function totalOf(found) {
@@ -249,7 +243,6 @@ function bar(silent, broker) {
 }
 
 export function startTable() {
-  byId("brokers-find").addEventListener("input", () => { at = 0; showRows(); });
-  pager = makePager("brokers", ROWS, (first) => { at = first; showRows(); });
-  makeSortable(byId("brokers-table"), order, () => { at = 0; showRows(); });
+  byId("brokers-find").addEventListener("input", () => { list.at = 0; showRows(); });
+  list = makeList("brokers", ROWS, "state", showRows);
 }

@@ -1,6 +1,6 @@
 // Connects the parts of the page with the stream of the name server.
 
-import {_, byId, clock, seen, setText, translatePage, zone} from "./dom.js";
+import {_, byId, clock, seen, setText, translatePage} from "./dom.js";
 import {asksForToken, follow, read} from "./asking.js";
 import {onBeats, onTroubles, readBrokers, setClock, showBroker, showBrokers, showState, startTable} from "./brokers.js";
 import {onChanges, readChanges} from "./changes.js";
@@ -116,7 +116,7 @@ function startSwitch() {
 translatePage();
 document.documentElement.classList.add("ready");
 startSwitch();
-setText(byId("zone"), _("times of %(zone)s", {zone: zone()}));
+setText(byId("zone"), _("times of %(zone)s", {zone: Intl.DateTimeFormat().resolvedOptions().timeZone}));
 // One request shows whether a token is missing. The page is loaded again when there is one.
 read("status").then(onStatus).catch(() => undefined).then(() => {
   if (asksForToken()) setText(byId("live"), _("waits for a token"));

@@ -1,6 +1,6 @@
 // Whether all is well, and if not, what to do first; and the figures, each with a small picture of its last hour.
 
-import {N_, _, age, byId, count, isolated, linked, listed, make, phrase, plural, setText, spoken} from "./dom.js";
+import {N_, _, age, byId, count, isolated, linked, make, makeButton, phrase, plural, setText, spoken} from "./dom.js";
 import {read} from "./asking.js";
 
 const WORDS = {ok: N_("All is well"), attention: N_("Needs attention"), critical: N_("Something is wrong")};
@@ -34,7 +34,9 @@ export function showVerdict(status) {
 
 function trouble(reason, open) {
   const message = reason.many !== null && reason.n !== 1 ? reason.many : reason.message;
-  const values = {names: listed(reason.said, reason.more), n: count(reason.n ?? 0)};
+  const said = reason.said.flatMap((one, place) => place ? [_(", "), ...spoken(one)] : spoken(one));
+  const names = reason.more ? phrase("%(names)s and %(n)s more", {names: said, n: count(reason.more)}) : said;
+  const values = {names, n: count(reason.n ?? 0)};
   const item = make("li", reason.level, make("span", "says", ...phrase(message, values)));
   item.dataset.name = reason.name;
   if (reason.detail) item.append(" ", make("code", "", _(reason.detail)));
@@ -56,9 +58,7 @@ function remedy(reason, open) {
 // Lines with a button that copies them. Without a clipboard they are selected instead.
 function copied(lines) {
   const code = make("code", "", ...lines.flatMap((line, place) => [document.createTextNode(place ? "\n" : ""), line]));
-  const button = make("button", "", _("Copy"));
-  button.type = "button";
-  button.addEventListener("click", async () => {
+  const button = makeButton("", async () => {
     try {
       await navigator.clipboard.writeText(code.textContent);
       setText(button, _("Copied"));
@@ -67,7 +67,7 @@ function copied(lines) {
       setText(button, _("Selected: press Ctrl+C"));
     }
     setTimeout(() => setText(button, _("Copy")), COPIED_MS);
-  });
+  }, _("Copy"));
   return make("div", "copy", code, button);
 }
 
