@@ -22,10 +22,6 @@ let skewMs = 0; // of the server's clock against the browser's
 const key = (broker) => `${broker.broker}\n${broker.id}`;
 const addressKey = (cluster, address) => `${cluster}\n${address}`;
 
-export function setClock(serverMs) {
-  skewMs = serverMs - Date.now();
-}
-
 const silentMs = (broker) => broker.state === "lost" ? Date.now() + skewMs - broker.at
   : broker.lastHeartbeat === null ? null : Math.max(0, Date.now() + skewMs - broker.lastHeartbeat);
 
@@ -53,13 +49,14 @@ export async function readBrokers() {
     byAddress.set(place, [...(byAddress.get(place) ?? []), broker]);
   }
   const withMaster = new Set(found.filter((broker) => broker.id === 0).map((broker) => broker.broker));
-  masterless = new Set(found.map((broker) => broker.broker).filter((name) => !withMaster.has(name)));
-  if (found.length < total) masterless = new Set(); // the master may be among those that were not read
+  const isWhole = found.length === total; // otherwise a master may be among those that were not read
+  masterless = new Set(found.map((broker) => broker.broker).filter((name) => isWhole && !withMaster.has(name)));
   showBrokers();
 }
 
 // Lost brokers are not in the routes: the status has them.
-export function onTroubles(status) {
+export function takeStatus(status) {
+  skewMs = status.now - Date.now();
   lost = status.lost.map((one) => ({...one, state: "lost"}));
   wiped = new Set(status.wiped);
   isStarting = status.reasons.some((reason) => reason.name === "notReady" && reason.level !== "critical");
@@ -213,7 +210,7 @@ function brokerRow(broker) {
   const place = [broker.address, broker.cluster, broker.zone].filter(Boolean).flatMap((one) => [whole(one), " "]);
   return row(
     make("td", "name", whole(broker.broker), make("div", "quiet", roleOf(broker.id), ...topics), make("div", "second quiet", ...place)),
-    stateCell(broker, state),
+    make("td", `state ${state}`, _(STATES[state]), broker.why && broker.state === state ? make("div", "why", _(broker.why)) : ""),
     heardCell(broker),
     make("td", "wide", whole(broker.address ?? "–")),
     make("td", "wide", whole(broker.cluster ?? "–"), broker.zone ? ` / ${broker.zone}` : ""),
@@ -221,25 +218,16 @@ function brokerRow(broker) {
   );
 }
 
-function stateCell(broker, state) {
-  const why = broker.why && broker.state === state ? make("div", "why", _(broker.why)) : "";
-  return make("td", `state ${state}`, _(STATES[state]), why);
-}
-
 function heardCell(broker) {
   const silent = silentMs(broker);
   if (broker.state === "lost") return make("td", "", _("lost %(age)s ago", {age: age(silent)}));
   if (silent === null) return make("td", "", _("never heard"));
-  if (!broker.timeoutMs) return make("td", "", _("%(age)s ago", {age: age(silent)}));
-  return make("td", "", whole(_("%(age)s ago", {age: age(silent)})), bar(silent, broker),
-    make("div", "quiet", _("time-out %(limit)s", {limit: age(broker.timeoutMs)})));
-}
-
-function bar(silent, broker) {
-  const meter = make("meter", "bar");
-  Object.assign(meter, {min: 0, max: broker.timeoutMs, high: broker.lateMs, optimum: 0,
+  const ago = whole(_("%(age)s ago", {age: age(silent)}));
+  if (!broker.timeoutMs) return make("td", "", ago);
+  const bar = make("meter", "bar");
+  Object.assign(bar, {min: 0, max: broker.timeoutMs, high: broker.lateMs, optimum: 0,
     value: Math.min(silent, broker.timeoutMs), ariaLabel: _("share of the time-out")});
-  return meter;
+  return make("td", "", ago, bar, make("div", "quiet", _("time-out %(limit)s", {limit: age(broker.timeoutMs)})));
 }
 
 export function startTable() {

@@ -2,7 +2,7 @@
 
 import {_, byId, clock, seen, setText, translatePage} from "./dom.js";
 import {asksForToken, follow, read} from "./asking.js";
-import {onBeats, onTroubles, readBrokers, setClock, showBroker, showBrokers, showState, startTable} from "./brokers.js";
+import {onBeats, readBrokers, showBroker, showBrokers, showState, startTable, takeStatus} from "./brokers.js";
 import {onChanges, readChanges} from "./changes.js";
 import {readFleet} from "./fleet.js";
 import {readMissing, showRoute, showTopicsOf, startTopics} from "./topics.js";
@@ -25,10 +25,9 @@ let status = null;
 function onStatus(now) {
   status = now;
   heardMs = Date.now();
-  setClock(status.now);
+  takeStatus(status);
   showVerdict(status);
   showFigures(status);
-  onTroubles(status);
   showLive();
 }
 

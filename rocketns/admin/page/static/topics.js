@@ -16,12 +16,7 @@ let broker = ""; // whose topics are listed; empty: all
 let list = null;
 
 export function startTopics() {
-  const find = byId("find");
-  find.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(searchAgain, WAIT_MS); });
-  find.addEventListener("keydown", (event) => {
-    if (event.key === "ArrowDown") move(event, links()[0]);
-    if (event.key === "Enter") links()[0]?.click();
-  });
+  byId("find").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(searchAgain, WAIT_MS); });
   byId("of-topics").addEventListener("keydown", onKey);
   byId("topics-all").addEventListener("click", () => { location.hash = "topicsOf="; });
   list = makeList("topics", ROWS, "topic", search);
@@ -30,18 +25,16 @@ export function startTopics() {
 
 const links = () => [...byId("topics").querySelectorAll("a")];
 
-function move(event, target) {
+// The arrows go from the field through the links, Escape goes back to it, and Enter in it opens the first one.
+function onKey(event) {
+  const stops = [byId("find"), ...links()];
+  const place = stops.indexOf(document.activeElement);
+  const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
+  const target = event.key === "Escape" ? stops[0] : step && place >= 0 ? stops[place + step] : undefined;
+  if (event.key === "Enter" && place === 0) stops[1]?.click();
   if (!target) return;
   event.preventDefault();
   target.focus();
-}
-
-function onKey(event) {
-  const all = links();
-  const place = all.indexOf(document.activeElement);
-  if (event.key === "ArrowDown" && place >= 0) move(event, all[place + 1]);
-  if (event.key === "ArrowUp" && place >= 0) move(event, place > 0 ? all[place - 1] : byId("find"));
-  if (event.key === "Escape") move(event, byId("find"));
 }
 
 function searchAgain() {
