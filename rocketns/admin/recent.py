@@ -251,7 +251,11 @@ def _who(change: RecentChange) -> Phrase:
         return Phrase(
             N_("a broker of %(cluster)s at %(address)s"), {"cluster": str(change.cluster), "address": address}
         )
-    broker = change.broker if change.id is None else member(change.broker, change.id)
+    return at_address(change.broker if change.id is None else member(change.broker, change.id), address)
+
+
+def at_address(broker: str | Phrase, address: str) -> Phrase:
+    """``broker-a at 10.0.0.1:10911``."""
     return Phrase(N_("%(broker)s at %(address)s"), {"broker": broker, "address": address})
 
 

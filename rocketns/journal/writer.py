@@ -183,7 +183,7 @@ class Writer:
         self._lock_descriptor: int | None = None
         self._file: OpenFile | None = None
         self._chain = Chain()
-        self._failing = False
+        self.failure = ""
         self._after_attempt: Callable[[], None] = lambda: None
         self._closed_bytes = 0
         self._retained_on: Segment | None = None
@@ -198,7 +198,7 @@ class Writer:
     @property
     def is_failing(self) -> bool:
         """Whether the last attempt failed."""
-        return self._failing
+        return bool(self.failure)
 
     @property
     def is_behind(self) -> bool:
@@ -211,7 +211,7 @@ class Writer:
     @property
     def takes_more(self) -> bool:
         """Whether small chunks may come at any time: the disk works, and not many wait for it."""
-        return not self._failing and len(self._chunks) < SMALL_CHUNKS_MAX
+        return not self.failure and len(self._chunks) < SMALL_CHUNKS_MAX
 
     def start(self, after_attempt: Callable[[], None] = lambda: None) -> None:
         """``after_attempt`` is called on this thread whenever it has tried to write everything."""
@@ -377,15 +377,15 @@ class Writer:
 
     def _note_failure(self, error: Exception) -> None:
         self.failures += 1
-        if not self._failing:
+        if not self.failure:
             known = isinstance(error, OSError)
             log.error("the journal cannot be written and will be tried again: %s", error, exc_info=not known)
-        self._failing = True
+        self.failure = str(error) or type(error).__name__
 
     def _note_success(self) -> None:
-        if self._failing:
+        if self.failure:
             log.warning("the journal can be written again")
-        self._failing = False
+        self.failure = ""
 
 
 Later = Callable[[float, Callable[[], None]], object]

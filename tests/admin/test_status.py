@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections import deque
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from sys import getsizeof
 from types import SimpleNamespace
@@ -23,13 +23,16 @@ from rocketns.admin.api.paging import dumps
 from rocketns.admin.api.reasons import (
     COMMAND_CHARACTERS_MAX,
     DAY_MS,
+    DRAINS,
     LOST_MAX,
     PAUSES_MIN,
     STALL_MS,
     StatusScene,
     assess,
     lost_brokers,
+    worst,
 )
+from rocketns.admin.api.rows import BrokerStateRow, State
 from rocketns.admin.api.status import own_name
 from rocketns.admin.recent import GROUPS_MAX, WORDS, Recent, RecentChange, closed_groups, said
 from rocketns.fleet.comparing import FactKind
@@ -62,15 +65,15 @@ def read(managed: Managed) -> dict[str, Any]:
     ("ms", "said"),
     [
         (14 * DAY_MS, []),
-        (14 * DAY_MS - 1, [("attention", "The TLS certificate ends in 13 days")]),
-        (DAY_MS, [("attention", "The TLS certificate ends in 1 day")]),
-        (DAY_MS - 1, [("attention", "The TLS certificate ends within a day")]),
-        (0, [("critical", "The TLS certificate has ended")]),
-        (-DAY_MS, [("critical", "The TLS certificate has ended")]),
+        (14 * DAY_MS - 1, [("attention", "The TLS certificate ends in 13 days: 2027-01-29 07:59:59 UTC ns.pem")]),
+        (DAY_MS, [("attention", "The TLS certificate ends in 1 day: 2027-01-16 08:00:00 UTC ns.pem")]),
+        (DAY_MS - 1, [("attention", "The TLS certificate ends within a day: 2027-01-16 07:59:59 UTC ns.pem")]),
+        (0, [("critical", "The TLS certificate has ended: 2027-01-15 08:00:00 UTC ns.pem")]),
+        (-DAY_MS, [("critical", "The TLS certificate has ended: 2027-01-14 08:00:00 UTC ns.pem")]),
     ],
 )
 def test_a_certificate_near_its_end_is_a_reason_to_look(ms: int, said: list[tuple[str, str]]) -> None:
-    assert reasons(StatusScene(now_ms=NOW_MS, certificate_ends_ms=NOW_MS + ms)) == said
+    assert reasons(StatusScene(now_ms=NOW_MS, certificate_ends_ms=NOW_MS + ms, certificate_path="ns.pem")) == said
 
 
 def test_the_journals_losses_are_a_trouble(start_managed: Callable[..., Managed], tmp_path: Path) -> None:
@@ -203,6 +206,43 @@ def test_each_kind_with_words_is_told() -> None:
     assert {one.event: str(said(one)) for one in recent.events} == {name: text for name, (_, text) in TOLD.items()}
     assert TOLD.keys() == WORDS.keys()
     assert {type(event) for event, _ in TOLD.values()} | NOT_TOLD == set(get_args(e.Event))
+
+
+def row(state: State, silent_ms: int) -> BrokerStateRow:
+    """Of a slave, in a group without a master."""
+    columns: dict[str, Any] = {one.name: None for one in fields(BrokerStateRow)}
+    known = {"broker": "b", "id": 1, "state": state, "last_heartbeat": NOW_MS - silent_ms}
+    return BrokerStateRow(**columns | known)
+
+
+def test_nothing_is_critical_while_brokers_have_had_no_time_to_register() -> None:
+    without_master = (row("live", 0),)
+    for brokers in ((), without_master):
+        assert worst(assess(StatusScene(brokers))) == "critical"
+        for why in ("it starts", "the routes are being restored", "waitSecondsForService is not over"):
+            (found,) = assess(StatusScene(brokers, not_ready=why))
+            assert (found.level, found.name) == ("attention", "notReady")
+    assert worst(assess(StatusScene(without_master, not_ready=DRAINS))) == "critical"
+
+
+def test_a_pause_of_this_server_stands_before_the_heartbeats_that_are_late_since_then() -> None:
+    def found(silent_ms: int) -> list[str]:
+        pause = RecentChange(1, NOW_MS - 5_000, "stall", amount=STALL_MS)
+        late = row("late", silent_ms)
+        found = assess(StatusScene((late, replace(late, id=0, state="live")), changes=[pause], now_ms=NOW_MS))
+        return [one.text for one in found]
+
+    paused = "This name server did not run for 3 seconds"
+    assert found(5_001) == [paused, "Heartbeats are late since this name server did not run: b (slave 1)"]
+    assert found(5_000) == [paused, "Heartbeats are late: b (slave 1)"]
+
+
+def test_a_master_that_was_moved_was_last_at_its_last_address() -> None:
+    said = (("reg", "a:1"), ("reg", "a:2"), ("conflict", "a:3"))
+    changes = [RecentChange(number, 0, event, "C", "b", 0, address) for number, (event, address) in enumerate(said)]
+    slave = row("live", 0)
+    (found,) = assess(StatusScene((slave, replace(slave, broker="c")), changes=changes))
+    assert found.text == "No master: b (last at a:2), c"
 
 
 def pauses(*seconds_ms: tuple[int, int]) -> Recent:

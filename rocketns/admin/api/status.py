@@ -11,7 +11,6 @@ from rocketns.admin.api.copies import copy_brokers, copy_missing
 from rocketns.admin.api.reasons import StatusScene, assess, lost_brokers, worst
 from rocketns.admin.api.rows import BrokerStateRow, MissingRow, StatusRow
 from rocketns.admin.api.tables import ApiSource
-from rocketns.config.properties import PREFIX
 from rocketns.server.facts import Facts
 
 REFUSED_WITHIN_MS = 10 * 60_000
@@ -61,7 +60,7 @@ def _scene(
     facts = source.view.facts
     now, changes, configuration = facts.now(), source.recent.events.copy(), facts.configuration
     journal, ends_s = facts.journal, facts.tls.certificate_ends_s
-    connections, most = facts.reactors.connections, configuration.limits.connections_max
+    most = configuration.limits.connections_max
     return StatusScene(
         brokers=brokers,
         lost=lost_brokers(brokers, changes, now.epoch_ms),
@@ -74,24 +73,25 @@ def _scene(
         drain=f"http{'s' if configuration.admin.admin_tls else ''}://127.0.0.1:{configuration.admin.admin_port}/drainz",
         not_ready=facts.why_not_ready(),
         journal_path=configuration.journal.journal_path,
-        journal_failing=journal is not None and journal.is_failing,
+        journal_failure="" if journal is None else journal.failure,
         journal_losing=0 if journal is None else journal.losing,
         certificate_ends_ms=None if ends_s is None or not math.isfinite(ends_s) else round(ends_s * 1000),
+        certificate_path=facts.tls.certificate_path,
         full=_full(facts, now.ms),
-        connections_full=connections if connections >= most else 0,
+        refused=facts.context.refusals.last,
+        connections_full=most if facts.reactors.connections >= most else 0,
     )
 
 
-def _full(facts: Facts, now_ms: int) -> tuple[str, ...]:
-    """If registrations were refused lately: the limits of the tables that are reached, with twice their values; that of
-    a broker's routes, if none is.
+def _full(facts: Facts, now_ms: int) -> dict[str, int]:
+    """If registrations were refused lately: the limits of the tables that are reached, with their values; that of a
+    broker's routes, if none is.
     """
     refused_ms = facts.context.refusals.last_ms
     if refused_ms is None or now_ms - refused_ms >= REFUSED_WITHIN_MS:
-        return ()
+        return {}
     limits, tables = facts.configuration.limits, facts.tables
     reached = {"brokersMax": (len(tables.broker_live_table), limits.brokers_max),
                "routesMax": (tables.routes, limits.routes_max)}  # fmt: skip
     full = {name: most for name, (number, most) in reached.items() if number >= most}
-    full = full or {"brokerRoutesMax": limits.broker_routes_max}
-    return tuple(f"{PREFIX}{name}={2 * most}" for name, most in full.items())
+    return full or {"brokerRoutesMax": limits.broker_routes_max}

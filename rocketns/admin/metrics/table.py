@@ -389,7 +389,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
         counter("rocketns_journal_write_failures_total", "Attempts to write that failed. They are repeated.",
                 _journal(lambda j: j.failures)),
         gauge("rocketns_journal_failing", "1 if the last attempt to write failed, otherwise 0.",
-              _journal(lambda j: j.is_failing)),
+              _journal(lambda j: bool(j.failure))),
         gauge("rocketns_restored_brokers", "Brokers that the start took from the journal or from another name server.",
               lambda s: s.facts.tables.filled),
         gauge("rocketns_start_duration_seconds", "Time until the server answered, restoring included. 0 until then.",
