@@ -256,7 +256,7 @@ def _divergence(state: BaseTables, seen: Observation, options: JobOptions, resul
     )  # fmt: skip
     windows = results.save("key_windows", windows)
     results.save("divergences", divergences(windows, state.events))
-    segments = results.save("topic_segments", topic_segments(state.topics, up, windows, seen, checkpoint))
+    segments = results.save("topic_segments", topic_segments(state.topics, up, windows, seen))
     members = results.save("group_members", group_members(state.callers))
     read = without_unread(segments, state.system_topics, members)
     results.save("impact", impact(read, options.group_sizes, members, checkpoint))
