@@ -57,7 +57,7 @@ class Watch:
         self._changed_s = float("-inf")
 
     def restore(self, known_ms: int, looked_ms: int, now_s: float) -> None:
-        """The tables were filled with what was there at ``known_ms``; each topic was looked at after ``looked_ms``."""
+        """The tables are those of ``known_ms``. ``looked_ms``: each topic was read after it."""
         self._sent = {GROUPS: known_ms, NAMES: known_ms}
         self.rounds.restore(self.observed.tables.topic_queue_table, looked_ms, now_s)
 
@@ -150,11 +150,13 @@ class Watch:
         if before is None or sent.s < self._changed_s:
             self.rounds.failed(topic, again=True)
             return
-        # What an answer says of brokers that are in no list yet is told later, and changed since the answer before.
-        seen = SeenTopic(digest(body), before.sent_ms if topic in self._early else sent.ms, sent.s)
-        self.rounds.answered(topic, seen)
-        if before.digest == seen.digest:
-            return
+        if before.digest != digest(body):
+            self._changed_route(topic, body, before.sent_ms)
+        # What an answer says of brokers that are in no list yet is recorded later, as changed since the answer before.
+        sent_ms = before.sent_ms if topic in self._early else sent.ms
+        self.rounds.answered(topic, SeenTopic(digest(body), sent_ms, sent.s))
+
+    def _changed_route(self, topic: str, body: bytes | None, before_ms: int) -> None:
         try:
             found = None if body is None else decoded(body, decode_route_without_brokers)
         except UnusableError:
@@ -165,11 +167,10 @@ class Watch:
             name not in self.observed.tables.broker_addr_table for name, _ in found.queue_datas
         ):
             self._early.add(topic)
-            self.rounds.answered(topic, seen._replace(sent_ms=before.sent_ms))
         events = self.observed.route(topic, found)
         # A broker that was not there had no topic.
         for came_ms, some in groupby(events, lambda event: self._came_ms.get(_broker(event) or "", 0)):
-            self._record(list(some), max(before.sent_ms, came_ms))
+            self._record(list(some), max(before_ms, came_ms))
         if events:
             self._changed((topic,))
 

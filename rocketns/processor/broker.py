@@ -1,7 +1,8 @@
 """Requests of brokers: registration, unregistration, heartbeats, their group (part of DefaultRequestProcessor).
 
-Before a registration changes anything it is asked whether it takes an id over from a live broker (`access.takeover`
-decides), whether its mappings name other brokers, and whether the tables and the bounds of its principal have room.
+Three questions come before a registration changes anything: whether it takes an id over from a live broker
+(`access.takeover` decides), whether its mappings name other brokers, and whether the tables and the bounds of its
+principal have room.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ SENT_ONLY = frozenset({RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE})
 class RequestKind(NamedTuple):
     """``has_effect``: it changes something, so it is processed even if its connection is closed.
 
-    While its frame waits undecoded, `peek` counts one of class LOOKUP in the queue of lookups, and keeps one that has
-    an effect when its connection is closed.
+    While its frame waits undecoded, server/control/inbox.py counts one of class LOOKUP in the queue of lookups, and
+    keeps one that has an effect when its connection is closed.
     """
 
     process: Processor

@@ -28,7 +28,7 @@ def fill(tables: RouteTables, known: PriorRoutes, reason: DoubtReason, now_ms: i
     """Put known routes into empty tables. Each broker has ``confirm_ms`` for its first sign of life.
 
     An address of a group without a live entry gets one, without a data version: it would stay for ever otherwise.
-    Groups without members, which Java and older journals have, are left out.
+    Groups without members, which a Java name server may have, are left out.
     """
     for name, group in known.groups.items():
         if group.brokers:

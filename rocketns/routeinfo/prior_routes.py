@@ -51,7 +51,7 @@ class PriorBroker:
 @dataclass(slots=True)
 class PriorGroup:
     """The brokers of one name by id. ``cluster`` is the group's own. Zone and switch are those that the last
-    registration of a broker said. Older journals have groups without brokers.
+    registration of a broker said. A Java name server may have groups without brokers.
     """
 
     cluster: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from unittest.mock import Mock
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from rocketns.server.http.connections import HttpConnection, HttpGate
 from rocketns.server.http.heads import END, FIELDS_MAX, HEAD_BYTES_MAX, refusal
+from rocketns.server.http.port import HttpPort
 
 HEAD_OF = b"GET /a HTTP/1.1\r\nHost: a\r\n%b\r\n"
 PARTS = [
@@ -181,3 +183,31 @@ def test_an_ended_connection_holds_nothing() -> None:
         assert (peer.requests._held, peer.requests.transport) == (b"", None)
 
     run(steps)
+
+
+class QuietPort(HttpPort):
+    """It has no requests. Its thread waits when its loop is closed."""
+
+    def __init__(self) -> None:
+        super().__init__("port", "port", ("127.0.0.1", 0), HttpGate(), None, ipv4_only=True, chosen_by="")
+        self.is_closed, self.may_end = threading.Event(), threading.Event()
+        self._close, self._loop.close = self._loop.close, self._close_and_wait  # type: ignore[method-assign]
+
+    async def set_up(self) -> Callable[[], asyncio.Protocol]:
+        return asyncio.Protocol
+
+    def _close_and_wait(self) -> None:
+        self._close()
+        self.is_closed.set()
+        self.may_end.wait()
+
+
+def test_a_port_can_be_called_between_the_end_of_its_loop_and_that_of_its_thread() -> None:
+    port = QuietPort()
+    port.serve()
+    port.call(port._ready.set)
+    port.call(port._stopping.set)
+    port.is_closed.wait()
+    port.call(print)
+    port.may_end.set()
+    port.stop()

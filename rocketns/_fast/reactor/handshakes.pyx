@@ -1,9 +1,9 @@
 """The handshake thread: what comes before the frames of a connection, a PROXY header and the handshake of TLS.
 
-A reactor gives it each connection that does not begin with a frame, and gets it back once, when its frames begin. So a
-lookup never waits for a handshake, which takes up to a millisecond. The thread is a reactor without frames: the same
-loop, connection table, inbox and totals. Its sockets are armed for one event at a time, and who has something to do waits for
-the turn of its host.
+A reactor gives it each connection that does not begin with a frame. When its frames begin, the reactor whose turn it is
+gets it and keeps it: that may be another one. So a lookup never waits for a handshake, which takes up to a millisecond.
+The thread is a reactor without frames: the same loop, connection table, inbox and totals. Its sockets are armed for one
+event at a time, and who has something to do waits for the turn of its host.
 
 OpenSSL's memory of all connections is bounded. Where a new one has no room, other handshakes are given up for it, and
 then connections that are idle.

@@ -27,7 +27,7 @@ cdef enum:
     # Room for these records, and for a reply to each record that is received at once: a peer may ask for new keys in
     # the smallest of them, and a reply is not larger.
     SEALED_BYTES = SCRATCH_BYTES + 4096
-    # OpenSSL's memory for a connection, measured: see docs/design/reactors.md. It allocates by itself, and does not
+    # OpenSSL's memory for a connection, measured: see docs/design/limits.md. It allocates by itself, and does not
     # count.
     HANDSHAKE_BYTES = 64 * 1024
     # While a message of the handshake is not whole. OpenSSL makes room for as much as the message says, up to 131,396

@@ -62,8 +62,8 @@ cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) n
     """Reactor thread only. Whether control takes a frame now.
 
     A connection without a frame at control may hand one over even if control is crowded, so others cannot shut it out.
-    The frame may be of any size if a broker registered from the connection, or if little of its host is at control.
-    Both have room where a crowd has none left.
+    That frame has FIRST_FRAME_BYTES_MAX at most; any size if a broker registered from the connection, or if little of
+    its host is at control. Both have room where a crowd has none left.
     """
     cdef int64_t queued = load(&reactor.shared.queued_bytes), of_host
     if connection.in_flight == 0:

@@ -2,9 +2,9 @@
 
 Nothing is left to the system's openssl.cnf, which OpenSSL may have applied: each setting that it can change is set.
 
-Records go in and plain text comes out, and the other way round. A turn receives once and sends once, however many records
-that is. OpenSSL's own BIO for sockets reads the five bytes of a record's header, then the record, then finds nothing:
-three system calls for a lookup.
+Records go in and plain text comes out, and the other way round. A turn receives once, and sends once for 64 KiB of
+answers, however many records that is. OpenSSL's own BIO for sockets reads the five bytes of a record's header, then the
+record, then finds nothing: three system calls for a lookup.
 
 All of what was received is worked off by one `open_records`, provided that the buffer for plain text has room for as
 many bytes and a record more. So no plain text waits inside of OpenSSL, where epoll knows nothing of it. Writing never

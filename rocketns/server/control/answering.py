@@ -104,8 +104,8 @@ TOO_LARGE = dispatch.reply_of(RequestError("the answer does not fit into a frame
 class Answering:
     """Runs on control's thread. Answers that wait for the disk, or for the product environment, are sent later.
 
-    ``when_written`` calls back when the journal has written the change of routes that was delivered last, or soon.
-    ``measures`` counts requests, None before it is set.
+    ``when_written`` calls back when the journal has written the change of routes that was delivered last. It calls back
+    without that, too, where the write fails or takes too long. ``measures`` counts requests, None before it is set.
     """
 
     def __init__(

@@ -94,7 +94,7 @@ class Control:
         self._measures = self._answering.measures = measures
 
     def stop(self) -> None:
-        """Process nothing more. WaitingFrame requests are dropped, as in Java, so slow ones do not delay the exit."""
+        """Process nothing more. Requests that wait are dropped, as in Java, so slow ones do not delay the exit."""
         self._stopped = True
 
     def hold(self) -> None:

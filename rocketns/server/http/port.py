@@ -7,6 +7,7 @@ Accepted at once, connections wait for their handshake and for their requests in
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import sys
 import threading
@@ -100,8 +101,8 @@ class HttpPort:
         log.info("%s: http%s://%s", self._name, "" if self.tls is None else "s", with_port(*self.address))
 
     def call(self, function: Callable[..., object], *arguments: object) -> None:
-        """Control only: call a function on the port's loop."""
-        if self._thread.is_alive():
+        """Control only: call a function on the port's loop. Nothing is called once the loop has ended."""
+        with contextlib.suppress(RuntimeError):  # it is closed, which its thread may do at any moment
             self._loop.call_soon_threadsafe(function, *arguments)
 
     def stop(self) -> None:

@@ -1,1 +1,1 @@
-"""TLS of the connections in and out (TlsHelper, TlsModeHandler)."""
+"""TLS contexts of reactors and HTTP ports (TlsHelper), connections of HTTP ports. Reactors have `_fast/tls`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import islice, takewhile
+from itertools import islice
 
 from rocketns.shadow.pairs import DIFFERENCES_MAX, SHOWN_CHARACTERS, MemberDifference
 from rocketns.shadow.tree import Node, UnreadableError, parse_compact, write
@@ -62,9 +62,20 @@ def _of_texts(name: str, upstream: str, own: str) -> Iterator[MemberDifference]:
             if one.get(key) != other.get(key):
                 yield MemberDifference(f"{name}.{key}", one.get(key, ABSENT), other.get(key, ABSENT))
         return
-    same = takewhile(lambda both: both[0] == both[1], zip(upstream, own, strict=False))
-    at = max(sum(1 for _ in same) - BEFORE, 0)
+    at = max(_first_difference(upstream, own) - BEFORE, 0)
     yield MemberDifference(f"{name} from character {at}" if at else name, upstream[at:], own[at:])
+
+
+def _first_difference(one: str, other: str) -> int:
+    """By halves: comparing slices is quick, also of megabytes."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _of_nodes(path: str, one: Node, other: Node) -> Iterator[MemberDifference]:
