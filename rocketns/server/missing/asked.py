@@ -130,10 +130,6 @@ class AskedTopics:
         """Those that have no route."""
         return (one for one in self._topics.values() if one.is_missing)
 
-    def is_held(self, one: AskedTopic) -> bool:
-        """Whether it is still in the table, and has no route."""
-        return one.is_missing and self._topics.get(one.topic) is one
-
     def _add(self, one: AskedTopic, now: Now) -> None:
         if one.topic in self._topics:  # two hosts brought it
             latest = next((TopicAsker(*peer) for peer in reversed(one.peers.items())), None)
