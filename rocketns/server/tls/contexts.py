@@ -199,8 +199,8 @@ Use = Callable[["ServerContext | None"], None]
 class TlsContexts:
     """NettyRemotingServer.loadSslContext and FileWatchService. ``read_config`` reads the current TLS properties.
 
-    Any thread may read ``context``, that of HTTP ports, None until `when_ready` called back; and ``certificate_ends_s``:
-    when the certificate in use ends, in seconds of the wall clock, None if there is none.
+    Any thread may read ``context``, that of HTTP ports, None until `when_ready` called back; and, None until then,
+    ``certificate_ends_s``: when the certificate in use ends, in seconds of the wall clock.
     A context is made in a thread: making a key pair (test mode), or decrypting a key, takes a fraction of a second.
     ``use`` gets each context that is made; None if the first cannot be made.
     ``for_ports``: HTTP ports take TLS alone with this context, also where ``tls.server.mode`` is disabled.
