@@ -48,7 +48,7 @@ async def is_own(addr: str, own_port: int) -> bool:
     if port != own_port:
         return False
     loop = asyncio.get_running_loop()
-    with contextlib.suppress(OSError, TimeoutError):
+    with contextlib.suppress(OSError, ValueError):  # ValueError: it cannot be a host
         async with asyncio.timeout(RESOLVE_WITHIN_S):
             found = await loop.getaddrinfo(host, own_port, type=socket.SOCK_DGRAM)
         return any(_is_of_this_machine(family, address) for family, _, _, _, address in found)

@@ -22,7 +22,9 @@ log = logging.getLogger("rocketns.client")
 
 def get_route_info_by_topic(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """GET_ROUTEINFO_BY_TOPIC."""
-    check_ready(context, now)
+    if not is_ready(context, now):
+        log.warning("name server not ready. request code 105", extra={"code": 105})
+        raise RequestError("name server not ready")
     header = decode_header(command, GetRouteInfoRequestHeader)
     config = context.configuration.namesrv
     seen = context.view_of(command, peer)
@@ -52,13 +54,6 @@ def is_ready(context: NamesrvContext, now: Now) -> bool:
     if context.restoring:
         return False
     return not config.need_wait_for_service or now.ms - context.started_ms >= config.wait_seconds_for_service * 1000
-
-
-def check_ready(context: NamesrvContext, now: Now) -> None:
-    """RequestError while the name server is not ready."""
-    if not is_ready(context, now):
-        log.warning("name server not ready. request code 105", extra={"code": 105})
-        raise RequestError("name server not ready")
 
 
 def get_product_route(context: NamesrvContext, command: RemotingCommand, peer: Connection, _now: Now) -> Reply:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from rocketns.protocol.codes import LanguageCode
 from rocketns.routeinfo.events import Cause
+
+LANGUAGES = frozenset(LanguageCode.__members__)
 
 
 class Connection:
@@ -47,7 +50,9 @@ class Connection:
         return self.received
 
     def note_sender(self, language: str | None, version: int) -> None:
-        self.language, self.version = language, version
+        """A peer may name a language of any length: one that Java does not know is another."""
+        self.language = language if language in LANGUAGES else LanguageCode.OTHER.name
+        self.version = version
 
     @property
     def is_full(self) -> bool:

@@ -17,6 +17,8 @@ import asyncio
 import logging
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.client.connection import OutgoingConnection
@@ -100,7 +102,7 @@ ROCKETNS, OTHER = "rocketns", "other"
 class Peer(Compared):
     """``lookups_max`` is how many routes of topics one round may read. ``epoch_ms`` is the wall clock.
 
-    ``name_bytes_max`` is the bound of names.
+    ``name_bytes_max`` is the bound of names. ``member``: how it is.
     """
 
     def __init__(
@@ -115,11 +117,7 @@ class Peer(Compared):
         self._name_bytes_max = name_bytes_max
         self._turn: deque[str] = deque()  # topics whose routes are read next
         self._names_due_ms = 0
-        self._kind, self._error, self._since_ms = "", "not read yet", epoch_ms()
-        self._read_ms: int | None = None
-        self._groups: int | None = None
-        self._topics: int | None = None
-        self._differing = {FactKind.BROKER: 0, FactKind.TOPIC: 0}
+        self.member = Member(server.addr, "", "not read yet", epoch_ms(), None, None, None)
 
     async def read(self) -> None:
         """One round. Never raises for what the peer does."""
@@ -127,47 +125,41 @@ class Peer(Compared):
             await self._read_groups()
             await self._read_topics()
         except (UnusableError, BodyDecodeError) as error:
-            self._set_error(str(error))
             self.suspects.clear()
             self.alike = Counter()
-            self._differing = dict.fromkeys(self._differing, 0)
-            self._groups = self._topics = None
-            self._kind = ""  # another program may come up at the address
+            was = self.member
+            since_ms = self._epoch_ms() if was.is_readable else was.since_epoch_ms
+            # Its kind is not known any more: another program may come up at the address.
+            self.member = Member(self.addr, "", str(error), since_ms, was.read_epoch_ms, None, None)
             return
-        self._set_error("")
-        self._read_ms = self._epoch_ms()
+        now_ms = self._epoch_ms()
+        since_ms = self.member.since_epoch_ms if self.member.is_readable else now_ms
+        self._update(error="", since_epoch_ms=since_ms, read_epoch_ms=now_ms)
 
-    def _set_error(self, error: str) -> None:
-        if bool(error) != bool(self._error):
-            self._since_ms = self._epoch_ms()
-        self._error = error
-
-    def member(self) -> Member:
-        """How it is."""
-        return Member(
-            self.addr, self._kind, self._error, self._since_ms, self._read_ms, self._groups, self._topics,
-            self._differing[FactKind.BROKER], self._differing[FactKind.TOPIC], self.following,
-        )  # fmt: skip
+    def _update(self, **changes: Any) -> None:
+        """What is known of the member from now on."""
+        self.member = replace(self.member, **changes, following_topics=self.following)
 
     async def _read_groups(self) -> None:
         answer = await self._server.ask(RequestCode.GET_BROKER_CLUSTER_INFO, {})
         own = await self._own.groups()
         found = await asyncio.to_thread(differing_groups, own, answer.body or b"", self._name_bytes_max)
-        self._groups, self._differing[FactKind.BROKER] = found.groups, found.differ
+        self._update(broker_groups=found.groups, differing_brokers=found.differ)
         self.set_one_sided(found.one_sided)
         self.suspects.keep(FactKind.BROKER, (name for name, _, _ in found.differing))
         for name, own_group, theirs in found.differing:
             self.suspects.judge(Item(FactKind.BROKER, name), own_group, theirs, self._epoch_ms())
 
     async def _read_topics(self) -> None:
-        if self._kind != OTHER:
+        if self.member.kind != OTHER:
             also = {ResponseCode.REQUEST_CODE_NOT_SUPPORTED}
             answer = await self._server.ask(RequestCode.GET_ROUTE_DIGESTS, {}, also)
             if answer.code not in also:
-                self._kind, self._topics = ROCKETNS, parse_int(answer.ext("topics") or "")
+                self._update(kind=ROCKETNS, topics=parse_int(answer.ext("topics") or ""))
                 await self._read_buckets(answer.body or b"")
                 return
-            self._kind, self._names_due_ms = OTHER, 0
+            self._update(kind=OTHER)
+            self._names_due_ms = 0
         await self._read_other()
 
     async def _read_buckets(self, theirs: bytes) -> None:
@@ -186,7 +178,8 @@ class Peer(Compared):
             alike += found.alike
             differing += self.suspects.worth(FactKind.TOPIC, found.differing, SUSPECTS_MAX - len(differing))
             followers += found.followers[: SUSPECTS_MAX - len(followers)]
-        self._differing[FactKind.TOPIC], self.alike = count, alike
+        self.alike = alike
+        self._update(differing_topics=count)
         found_topics = differing + followers
         self.suspects.keep(FactKind.TOPIC, (name for name, _, _ in found_topics))
         for name, ours, other in found_topics:
@@ -226,8 +219,8 @@ class Peer(Compared):
                 break
             await self._read_route(waiting.popleft())
         lasting = [one for item, one in self.suspects.lasting() if item.kind is FactKind.TOPIC]
-        self._differing[FactKind.TOPIC] = len(lasting)
         self.alike = Counter(one.detail.delta for one in lasting if one.detail is not None)
+        self._update(differing_topics=len(lasting))
 
     async def _read_names(self) -> None:
         self._names_due_ms = self._epoch_ms() + TOPIC_NAMES_EVERY_MS
@@ -237,14 +230,15 @@ class Peer(Compared):
             return
         own, most = self._own.topic_names(), self._name_bytes_max
         names, one_sided = await asyncio.to_thread(topic_names, own, answer.body or b"", most)
-        self._topics = len(names)
+        self._update(topics=len(names))
         self._turn = self._turn or deque(names)
         for topic in one_sided[: self._lookups_max]:
             await self._read_route(topic)
 
     def _forget_topics(self) -> None:
         """The peer gives no names of topics (enableAllTopicList=false). Its brokers are compared all the same."""
-        self._topics, self._differing[FactKind.TOPIC], self.alike = None, 0, Counter()
+        self.alike = Counter()
+        self._update(topics=None, differing_topics=0)
         self.suspects.keep(FactKind.TOPIC, ())
         self._turn.clear()
 
@@ -346,14 +340,14 @@ class FleetWatch:
     async def _watch(self, peer: Peer) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            began_s, was = loop.time(), peer.member()
+            began_s, was = loop.time(), peer.member
             try:
                 await peer.read()
             except Exception:
                 log.exception("the name server %s cannot be compared", peer.addr)
-            self._tell(was, peer.member())
+            self._tell(was, peer.member)
             self.refresh()
-            if not peer.member().is_readable:
+            if not peer.member.is_readable:
                 self._client.disconnect(peer.addr)
             wait_s = AGAIN_S if peer.suspects.has_new else ROUND_S
             await asyncio.sleep(max(AGAIN_S / 2, wait_s - (loop.time() - began_s)))
@@ -367,11 +361,11 @@ class FleetWatch:
     def refresh(self) -> None:
         """Replace ``state``, and deliver what changed as events."""
         peers = list(self._peers.values())
-        readable = [peer for peer in peers if peer.member().is_readable]
+        readable = [peer for peer in peers if peer.member.is_readable]
         listed, omitted = disagreements(peers, readable, self._own.view, self._own.queues)
         groups, topics = self._own.counts()
         own = Member(OWN, "rocketns", "", self._since_ms, self._epoch_ms(), groups, topics)
-        members = (own, *(peer.member() for peer in peers))
+        members = (own, *(peer.member for peer in peers))
         self.state = FleetState(self._epoch_ms(), members, tuple(listed), omitted)
         if events := self._changes(listed):
             self._deliver(events, self._clock.now())

@@ -38,7 +38,7 @@ class ChargedConnection(OutgoingConnection, Connection):  # type: ignore[overrid
 
     def take(self, opaque: int, frame: bytes) -> None:
         """Give it when its host has its turn."""
-        self._control.submit(self, frame, take=partial(self._take_in_turn, opaque))
+        self._control.submit(self, frame, on_answer=partial(self._take_in_turn, opaque))
 
     def _take_in_turn(self, opaque: int, frame: bytes | memoryview | None) -> None:
         """None: too much waits."""

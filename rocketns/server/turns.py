@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import chain, zip_longest
 from typing import Generic, Protocol, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -131,6 +132,11 @@ class HostTurns(Generic[Key]):
         self._hosts[is_known].charge(host, cost_ns)
         if (is_known, host) in self._keys:
             self._keys[is_known, host].charge(key, cost_ns)
+
+
+def by_turns(groups: Iterable[Iterable[Key]]) -> Iterator[Key]:
+    """One of each group, then of each the next one, and so on."""
+    return (one for one in chain.from_iterable(zip_longest(*groups)) if one is not None)
 
 
 class TurnTaker(Hashable, Protocol):

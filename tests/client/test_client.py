@@ -52,7 +52,7 @@ def test_each_address_of_a_name_is_asked(ips: list[str], expected: list[str], mo
 async def test_its_own_address_is_not_asked() -> None:
     """All name servers of a cluster may have the same list."""
     own = ["127.0.0.1:9876", "localhost:9876", *(["[::1]:9876"] if socket.has_ipv6 else [])]
-    others = ["127.0.0.1:9877", "192.0.2.1:9876", "no-such-host.invalid:9876"]
+    others = ["127.0.0.1:9877", "192.0.2.1:9876", "no-such-host.invalid:9876", f"{'a' * 64}.invalid:9876"]
     assert await others_and_own(others + own, 9876) == (others, own)
 
 

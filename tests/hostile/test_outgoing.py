@@ -247,7 +247,7 @@ def test_answers_get_through_while_the_start_holds_requests(serve: Serve) -> Non
     taken: list[object] = []
     server.call(control.hold)
     connection = server.call(partial(make_connection, server))
-    server.call(lambda: control.submit(connection, b"frame", take=taken.append))
+    server.call(lambda: control.submit(connection, b"frame", on_answer=taken.append))
     eventually(lambda: taken == [b"frame"])
     server.call(control.release)
 

@@ -22,7 +22,7 @@ from rocketns.processor.client import is_ready
 from rocketns.processor.context import NamesrvContext
 from rocketns.processor.requests import REQUESTS, request_of
 from rocketns.protocol import command
-from rocketns.protocol.codes import V5_3_1, LanguageCode, RequestCode, ResponseCode
+from rocketns.protocol.codes import V5_3_1, RequestCode, ResponseCode
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.encoding import encode_reply
 from rocketns.routeinfo.connection import Connection
@@ -94,9 +94,6 @@ GO_AWAY = GoAway("please go away")
 OVERLOAD = SystemBusy("[OVERLOAD]system busy, start flow control for a while")
 # Reactors answer it too: _fast/codec/replies.pxd.
 BEYOND_RATE = SystemBusy("[RATE]too many requests of this address, slow down")
-# A peer may name a language of any length.
-OTHER = LanguageCode.OTHER.name
-LANGUAGES: dict[str | None, str] = {name: name for name in LanguageCode.__members__}
 LENGTH_BYTES = 4  # of the length before a frame
 TOO_LARGE = dispatch.reply_of(RequestError("the answer does not fit into a frame"))
 
@@ -105,8 +102,7 @@ class Answering:
     """Runs on control's thread. Answers that wait for the disk, or for the product environment, are sent later.
 
     ``when_written`` calls back when the journal has written the change of routes that was delivered last. It calls back
-    without that, too, where the write fails or takes too long.
-    ``measures`` counts requests, None before it is set.
+    without that, too, where the write fails or takes too long. ``measures`` counts requests, None before it is set.
     """
 
     def __init__(
@@ -133,7 +129,7 @@ class Answering:
             self._began_ns = self._clock.spent_ns()
         request = self._decode(connection, frame)
         if request is not None:
-            connection.note_sender(LANGUAGES.get(request.language, OTHER), request.version)
+            connection.note_sender(request.language, request.version)
         if request is None or request.is_response:
             connection.end_request()
         elif not connection.is_open and not request_of(request.code).has_effect:

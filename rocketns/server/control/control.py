@@ -19,9 +19,9 @@ from rocketns.server.control.inbox import (
     ANY_SIZE,
     FRAME_COST_BYTES,
     UNKNOWN,
+    AnswerHandler,
     Inbox,
     Parked,
-    TakeAnswer,
     WaitingFrame,
     waiting_bytes_max,
 )
@@ -57,27 +57,27 @@ class Control:
         self._parked = Parked(limits.incoming_bytes_max // 4)
         self._turn_is_due = False
         self._stopped = self.is_holding = False
-        self._held = Parked()  # until `release`
+        self._pending = Parked()  # the requests that wait for `release`
         self._measures: Measures | None = None
         self.slow_turns = SlowTurns()
 
     def submit(
         self, connection: Connection, frame: bytes | memoryview, *, is_beyond_rate: bool = False, epoch: int = 0,
-        take: TakeAnswer | None = None,
+        on_answer: AnswerHandler | None = None,
     ) -> None:  # fmt: skip
         """Take a whole frame, which waits undecoded, as a `WaitingFrame` with these fields.
 
         One that is beyond the rate of its host is refused, and its header is enough then.
         """
         connection.begin_request()
-        self._inbox.submit(connection, frame, is_beyond_rate=is_beyond_rate, epoch=epoch, take=take)
+        self._inbox.submit(connection, frame, is_beyond_rate=is_beyond_rate, epoch=epoch, on_answer=on_answer)
         self._want_turn()
 
     @property
     def is_full(self) -> bool:
         """Whether the waiting frames are so many that only connections without a waiting frame should be read."""
         waiting = self._inbox.bytes + FRAME_COST_BYTES * len(self._inbox)
-        return waiting + self._held.bytes > self._waiting_bytes_max
+        return waiting + self._pending.bytes > self._waiting_bytes_max
 
     @property
     def waiting_requests(self) -> int:
@@ -87,7 +87,7 @@ class Control:
     @property
     def waiting_bytes(self) -> int:
         """Their bytes, with those of the requests that wait for the end of the start, or for their peer to read."""
-        return self._inbox.bytes + self._held.bytes + self._parked.bytes
+        return self._inbox.bytes + self._pending.bytes + self._parked.bytes
 
     def measure(self, measures: Measures) -> None:
         """Count requests and turns from now on."""
@@ -104,8 +104,8 @@ class Control:
     def release(self) -> None:
         """Answer what waits."""
         self.is_holding = False
-        for connection in [*self._held]:
-            self._put_back(connection, self._held)
+        for connection in [*self._pending]:
+            self._put_back(connection, self._pending)
         self._want_turn()
 
     def resume(self, connection: Connection) -> None:
@@ -190,13 +190,13 @@ class Control:
     def _serve_or_park(self, connection: Connection, waiting: WaitingFrame) -> None:
         """An unforeseen error costs the connection, and nobody else."""
         try:
-            if waiting.take is not None:
+            if waiting.on_answer is not None:
                 connection.end_request()
-                waiting.take(None if waiting.is_refused else waiting.frame)
-            elif self.is_holding and (not waiting.is_lookup or connection in self._held):
+                waiting.on_answer(None if waiting.is_refused else waiting.frame)
+            elif self.is_holding and (not waiting.is_lookup or connection in self._pending):
                 for one in [waiting, *self._inbox.drop(connection)]:
                     self._end_epoch(one)
-                    self._held.park(connection, one)
+                    self._pending.park(connection, one)
             elif connection.is_full:
                 self._park(connection, waiting)
             else:

@@ -13,7 +13,7 @@ import asyncio
 import logging
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterator
-from itertools import chain, islice, zip_longest
+from itertools import islice
 
 from rocketns.addresses import host_of
 from rocketns.processor.context import NamesrvContext
@@ -29,6 +29,7 @@ from rocketns.server.control.control import Control
 from rocketns.server.control.housekeeping import UNREGISTERED_AT_ONCE_MAX, BrokerHousekeeping
 from rocketns.server.publishing.delivery import EventDelivery
 from rocketns.server.stall import SETTLE_MS, StallWatch
+from rocketns.server.turns import by_turns
 
 log = logging.getLogger("rocketns.control")
 
@@ -152,8 +153,7 @@ class Expiry:
             is_due = self._due_ms.get(key, now_ms) <= now_ms and key not in self._asks
             if is_due and len(of_host[host]) < OF_HOST_IN_TICK_MAX:
                 of_host[host].append(key)
-        rounds = zip_longest(*of_host.values())
-        return (key for key in chain.from_iterable(rounds) if key is not None)
+        return by_turns(of_host.values())
 
     async def _ask(self, key: BrokerAddrInfo) -> None:
         """A broker is given up unless it gave a sign of life meanwhile, or left."""

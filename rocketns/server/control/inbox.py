@@ -69,7 +69,7 @@ def request_code(frame: bytes | memoryview) -> int:
 
 
 # Gets an answer in its turn, None in place of one that was refused.
-TakeAnswer = Callable[[bytes | memoryview | None], object]
+AnswerHandler = Callable[[bytes | memoryview | None], object]
 
 ANY_SIZE = sys.maxsize
 FRAME_COST_BYTES = 256  # added to the bytes of each waiting frame, as in the reactors
@@ -86,8 +86,8 @@ def waiting_bytes_max(limits: Limits) -> int:
 class WaitingFrame:
     """One frame of ``size`` bytes. A refused one has only its header left. ``is_beyond_rate``: why it is refused.
 
-    ``take``: it is no request but an answer, for this function. ``epoch``: in which a reactor handed it over; 0 where
-    nobody waits for its effect any longer.
+    ``on_answer``: it is no request but an answer, for this function. ``epoch``: in which a reactor handed it over; 0
+    where nobody waits for its effect any longer.
     """
 
     frame: bytes | memoryview
@@ -96,7 +96,7 @@ class WaitingFrame:
     is_refused: bool
     is_beyond_rate: bool = False
     epoch: int = 0
-    take: TakeAnswer | None = None
+    on_answer: AnswerHandler | None = None
     is_released: bool = False
 
     def refuse(self) -> None:
@@ -140,11 +140,11 @@ class Inbox:
 
     def submit(
         self, connection: Connection, frame: bytes | memoryview, *, is_beyond_rate: bool = False, epoch: int = 0,
-        take: TakeAnswer | None = None,
+        on_answer: AnswerHandler | None = None,
     ) -> bool:  # fmt: skip
         """Add a frame; False if it is refused. One beyond the rate of its host always is."""
         line = self._line_of(connection)
-        waiting = WaitingFrame(frame, len(frame), seems_lookup(frame), False, is_beyond_rate, epoch, take)
+        waiting = WaitingFrame(frame, len(frame), seems_lookup(frame), False, is_beyond_rate, epoch, on_answer)
         queue = waiting.is_lookup
         if is_beyond_rate or (line.queued[queue] and self._queued[queue] >= self._capacities[queue]):
             waiting.refuse()

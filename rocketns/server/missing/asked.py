@@ -7,7 +7,6 @@ each push out no topic that is asked for again within TOPICS_MAX / NEW_TOPICS_MA
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -15,6 +14,7 @@ from random import random
 from typing import NamedTuple
 
 from rocketns.processor.context import Now
+from rocketns.server.turns import by_turns
 
 TOPICS_MAX = 1_000
 PEERS_MAX = 4  # of a topic, one address of each host
@@ -112,14 +112,8 @@ class AskedTopics:
         Hosts take turns, those with the fewest topics first. Which ones come first of equals is chance.
         """
         owners = sorted(self._waiting, key=lambda owner: (len(self._owned.get(owner, ())), random()))
-        turns = deque(iter(self._waiting[owner].values()) for owner in owners)
-        left = NEW_TOPICS_MAX
-        while turns and left > 0:
-            waiting = turns.popleft()
-            for one in islice(waiting, 1):
-                self._add(one, now)
-                turns.append(waiting)
-                left -= 1
+        for one in islice(by_turns(self._waiting[owner].values() for owner in owners), NEW_TOPICS_MAX):
+            self._add(one, now)
         self._waiting, self._waits = {}, 0
 
     def sweep(self, has_route: Callable[[str], bool], now: Now) -> None:
@@ -135,10 +129,6 @@ class AskedTopics:
     def all_missing(self) -> Iterator[AskedTopic]:
         """Those that have no route."""
         return (one for one in self._topics.values() if one.is_missing)
-
-    def is_held(self, one: AskedTopic) -> bool:
-        """Whether it is still in the table, and has no route."""
-        return one.is_missing and self._topics.get(one.topic) is one
 
     def _add(self, one: AskedTopic, now: Now) -> None:
         if one.topic in self._topics:  # two hosts brought it

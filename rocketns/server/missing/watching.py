@@ -181,8 +181,7 @@ class MissingWatch:
         self._tables = tables
         self._clock = clock
         self._lines = Lines(tables)
-        self._searched: AskedTopic | None = None
-        self._search: Iterator[None] = iter(())
+        self._search: Iterator[None] | None = None
 
     def note(self, topic: str | None, peer: Connection, now: Now) -> None:
         """A lookup that control answered found no route."""
@@ -197,25 +196,20 @@ class MissingWatch:
                 self.asked.note(topic, lookups, peer, owner, now)
         self.asked.take_new(now)
         self.asked.sweep(lambda topic: has_route(self._tables, topic), now)
-        while self._step(now) and self._clock.spent_ns() < ends_ns:
-            pass
+        self._search = self._search or self._search_names()
+        for _ in self._search:
+            if self._clock.spent_ns() >= ends_ns:
+                return
+        self._search = None
 
-    def _step(self, now: Now) -> bool:
-        """One step of the search. False if nothing is left to look for."""
-        one = self._searched
-        if one is None or not self.asked.is_held(one):
-            one = self._lines.next_of(self.asked.all_missing(), now) or next(
-                (one for one in self.asked.all_missing() if one.nearest is None), None
-            )
-            self._searched = one
+    def _search_names(self) -> Iterator[None]:
+        """Look for the nearest names of each topic in steps, and write the line of those for which it is due."""
+        while True:
+            line = self._lines.next_of(self.asked.all_missing(), self._clock.now())
+            one = line or next((one for one in self.asked.all_missing() if one.nearest is None), None)
             if one is None:
-                return False
-            self._search = find_nearest(one.topic, self._tables.topic_queue_table)
-        try:
-            next(self._search)
-        except StopIteration as stop:
-            self._searched = None
-            one.nearest = stop.value
+                return
+            one.nearest = yield from find_nearest(one.topic, self._tables.topic_queue_table)
+            now = self._clock.now()
             if not has_route(self._tables, one.topic) and self._lines.next_of((one,), now) is one:
                 self._lines.say(one, now)
-        return True

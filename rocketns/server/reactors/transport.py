@@ -15,7 +15,7 @@ from rocketns._fast.reactor.reactors import Reactors
 from rocketns.addresses import host_of
 from rocketns.config import Configuration
 from rocketns.logtext import LogLimiter
-from rocketns.protocol.codes import LanguageCode
+from rocketns.protocol.codes import language_name
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
 from rocketns.server.clock import Clock
@@ -165,8 +165,6 @@ class ReactorConnection(Connection):
         return self._cause or CAUSES.get(ending, Cause.CHANNEL_CLOSE)
 
 
-OTHER = LanguageCode.OTHER.name
-LANGUAGES = {int(code): code.name for code in LanguageCode}
 MESSAGES_AT_ONCE_MAX = 128
 HANDSHAKES = "tls-handshakes"
 HANDSHAKE_NICENESS = 5  # how much nicer its thread is than the reactors, as control is
@@ -294,7 +292,7 @@ class ReactorTransport:
         self._control.connection_closed(connection, cause)
 
     def looked_up(self, number: int, language: int, version: int) -> None:
-        self._connections[number].note_sender(LANGUAGES.get(language, OTHER), version)
+        self._connections[number].note_sender(language_name(language), version)
 
     def refused(self, ending: int, address: str, reason: str) -> None:
         """A connection ended before its first frame."""

@@ -199,8 +199,9 @@ Use = Callable[["ServerContext | None"], None]
 class TlsContexts:
     """NettyRemotingServer.loadSslContext and FileWatchService. ``read_config`` reads the current TLS properties.
 
-    ``certificate_ends_s``: when the certificate in use ends, in seconds of the wall clock; None if there is none.
-    ``certificate_path``: its file; empty in test mode.
+    Any thread may read ``context``, that of HTTP ports, None until `when_ready` called back; and, None until then,
+    ``certificate_ends_s``: when the certificate in use ends, in seconds of the wall clock. ``certificate_path``: its
+    file; empty in test mode.
     A context is made in a thread: making a key pair (test mode), or decrypting a key, takes a fraction of a second.
     ``use`` gets each context that is made; None if the first cannot be made.
     ``for_ports``: HTTP ports take TLS alone with this context, also where ``tls.server.mode`` is disabled.
@@ -212,13 +213,11 @@ class TlsContexts:
         self._read_config = read_config
         self._use = use
         config = read_config()
-        self.mode = config.mode
         self.test_mode = config.test_mode
         self._for_ports = for_ports
-        self._is_used = for_ports or self.mode is not TlsMode.DISABLED
-        self._context: ssl.SSLContext | None = None
+        self._is_used = for_ports or config.mode is not TlsMode.DISABLED
+        self.context: ssl.SSLContext | None = None
         self._loaded = False
-        self._is_usable = False  # whether one was made
         self.certificate_ends_s: float | None = None
         self.certificate_path = ""
         self.load_failures = 0
@@ -230,12 +229,7 @@ class TlsContexts:
         files = (path for path in {*self._pair, self._trust} if path and Path(path).exists())
         self._followed = Followed(files if self._is_used else ())
         self._changed: set[str] = set()
-        log.info("Server is running in TLS %s mode", self.mode)
-
-    @property
-    def context(self) -> ssl.SSLContext | None:
-        """Any thread. The one in use; None until `when_ready` called back."""
-        return self._context
+        log.info("Server is running in TLS %s mode", config.mode)
 
     async def start(self) -> None:
         """Make the context now if it comes from files: their content at start counts.
@@ -255,7 +249,7 @@ class TlsContexts:
         One from files is made by `start`.
         """
         if self._loaded:
-            callback(self._context)
+            callback(self.context)
             return
         self._waiting.append(callback)
         if len(self._waiting) == 1 and self.test_mode:
@@ -276,19 +270,18 @@ class TlsContexts:
         made = await asyncio.get_running_loop().run_in_executor(self._making, self._make)
         self._loaded = True
         if isinstance(made, TlsError):
-            if self._use is not None and not self._is_usable:
+            if self._use is not None and self.certificate_ends_s is None:
                 self._use(None)
             self.load_failures += 1
             log.error("Failed to create SslContext for server: %s", made)
         else:
-            for_reactors, self._context, self.certificate_ends_s, self.certificate_path = made
+            for_reactors, self.context, self.certificate_ends_s, self.certificate_path = made
             if self._use is not None:
                 self._use(for_reactors)
-            self._is_usable = True
             log.info("SslContext created for server")
         waiting, self._waiting = self._waiting, []
         for callback in waiting:
-            callback(self._context)
+            callback(self.context)
         return made if isinstance(made, TlsError) else None
 
     def _make(self) -> tuple[ServerContext | None, ssl.SSLContext | None, float, str] | TlsError:
