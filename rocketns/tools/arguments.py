@@ -131,7 +131,7 @@ def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
 def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
     get = _command(commands, "get", "print what a name server, Java's or rocketns, has")
     things = get.add_subparsers(dest="thing", metavar="WHAT", required=True)
-    made = {name: things.add_parser(name, help=doc, description=doc, allow_abbrev=False) for name, doc in (
+    made = {name: _command(things, name, doc) for name, doc in (
         ("brokers", "all brokers: cluster, group, id, address, zone"),
         ("topics", "the names of all topics"),
         ("route", "the brokers and queues of a topic"),
@@ -175,8 +175,7 @@ def _add_top(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _add_access(commands: argparse._SubParsersAction[Parser]) -> None:
-    doc = "explain a policy of access control, or suggest one"
-    access = commands.add_parser("access", help=doc, description=doc, allow_abbrev=False)
+    access = _command(commands, "access", "explain a policy of access control, or suggest one")
     things = access.add_subparsers(dest="thing", metavar="WHAT", required=True)
     check = _command(things, "check", "say what a policy allows, and whether it allows a request", CHECK)
     check.add_argument("file", metavar="FILE", help="the policy, as rocketns.accessFile")
@@ -189,8 +188,7 @@ def _add_access(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _add_views(commands: argparse._SubParsersAction[Parser]) -> None:
-    doc = "check a file of views: which addresses of brokers clients get"
-    views = commands.add_parser("views", help=doc, description=doc, allow_abbrev=False)
+    views = _command(commands, "views", "check a file of views: which addresses of brokers clients get")
     things = views.add_subparsers(dest="thing", metavar="WHAT", required=True)
     check = _command(things, "check", "say what a file of views does to the brokers of a name server", VIEWS)
     check.add_argument("file", metavar="FILE", help="the views, as rocketns.viewsFile")

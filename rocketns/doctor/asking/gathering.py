@@ -106,19 +106,19 @@ def _clusters_of(value: Any) -> dict[str, frozenset[str]]:
     return {str(cluster): frozenset(str(name) for name in names) for cluster, names in table.items()}
 
 
-async def read_name_server(addr: str, line: Line, options: DoctorOptions) -> NameServerFacts:
-    """All that it says. Never raises for what it does."""
+async def read_name_server(addr: str, name: str, line: Line, options: DoctorOptions) -> NameServerFacts:
+    """All that it says. ``name``: see NameServerFacts. Never raises for what it does."""
     found, call = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line)
     if call is None:
         outcome = Reaction.UNREACHABLE if found.outcome is Reaction.NO_HOST else found.outcome
-        return NameServerFacts(addr, outcome, found.error, found.ips, found.is_here)
+        return NameServerFacts(addr, outcome, found.error, found.ips, found.is_here, name=name)
     tables = Tables(call)
     try:
         await tables.read(topics_to_look_up(options))
     finally:
         call.close()
     errors = "; ".join(dict.fromkeys(tables.errors))
-    return NameServerFacts(addr, Reaction.ANSWERED, errors, found.ips, found.is_here, **tables.found)
+    return NameServerFacts(addr, Reaction.ANSWERED, errors, found.ips, found.is_here, **tables.found, name=name)
 
 
 # 8 looks come at 8 moments of the 30 s between two registrations, evenly spread, and of 10 s as well. Looks each 5 s
@@ -163,12 +163,8 @@ async def gather(
     line = Line(context, signer, options.timeout_s, name_server_budget(options))
     names = {each: addr for addr in options.name_servers for each in await every_address(addr)}
     say(_("asking name servers"))
-    reading = (read_name_server(addr, line, options) for addr in names)
-    name_servers = [
-        one if names[one.addr] == one.addr else replace(one, name=names[one.addr])
-        for one in await asyncio.gather(*reading)
-    ]
-    facts = await ask_brokers(FleetFacts(options, tuple(name_servers)), line, say)
+    reading = (read_name_server(addr, "" if name == addr else name, line, options) for addr, name in names.items())
+    facts = await ask_brokers(FleetFacts(options, tuple(await asyncio.gather(*reading))), line, say)
     is_suspected = not looks(options) and any(facts.unknown_at())
     if rounds := looks(options) or (LOOKS_OF_SUSPICION if is_suspected else 0):
         ended, loop = asyncio.Event(), asyncio.get_running_loop()

@@ -17,7 +17,6 @@ from rocketns.doctor.checks.showing import (
 from rocketns.doctor.facts import BrokerClock, FleetFacts
 from rocketns.doctor.finding import Diagnosis, Weight
 from rocketns.doctor.words import N_, _
-from rocketns.fleet.group_view import GroupView
 from rocketns.protocol.codes import MASTER_ID, V5_0_0, version_name
 
 # By broker name and id, the addresses that were seen there, each with where and when it was first, for evidence.
@@ -27,18 +26,13 @@ Seen = Mapping[tuple[str, int], Mapping[str, str]]
 def seen(facts: FleetFacts) -> Seen:
     """What all looks showed."""
     found: defaultdict[tuple[str, int], dict[str, str]] = defaultdict(dict)
-    for at, groups in _all_looks(facts):
-        for name, group in groups.items():
-            for broker_id, addr in group.addrs:
-                found[name, broker_id].setdefault(addr, at)
-    return found
-
-
-def _all_looks(facts: FleetFacts) -> Iterator[tuple[str, Mapping[str, GroupView]]]:
     for one in facts.readable:
-        yield one.addr, one.groups or {}
-        for look in one.looks:
-            yield _("%(addr)s after %(s)g s") % {"addr": one.addr, "s": look.at_s}, look.groups
+        looks = [(_("%(addr)s after %(s)g s") % {"addr": one.addr, "s": look.at_s}, look.groups) for look in one.looks]
+        for at, groups in ((one.addr, one.groups or {}), *looks):
+            for name, group in groups.items():
+                for broker_id, addr in group.addrs:
+                    found[name, broker_id].setdefault(addr, at)
+    return found
 
 
 def present(facts: FleetFacts) -> Iterator[Diagnosis]:

@@ -20,10 +20,6 @@ BODY_BYTES_MAX = 64 * 1024 * 1024
 CODE_MAX = 2**31 - 1
 
 
-class QuestionError(RocketnsError):
-    """The words are no request; the message says why."""
-
-
 @dataclass(slots=True)
 class Question:
     """``key``: it signed the request rightly; None if the fields say who signed it, or nobody did."""
@@ -53,13 +49,13 @@ class Question:
 
 
 def question_of(words: Sequence[str]) -> Question:
-    """QuestionError says which word is wrong."""
+    """RocketnsError says which word is wrong."""
     pairs = [_pair(word) for word in words]
     names = [name for name, _ in pairs]
     if "code" not in names:
-        raise QuestionError("code=… is missing, such as code=105 or code=GET_ROUTEINFO_BY_TOPIC")
+        raise RocketnsError("code=… is missing, such as code=105 or code=GET_ROUTEINFO_BY_TOPIC")
     if twice := {name for name in names if names.count(name) > 1} - {"certificate"}:
-        raise QuestionError(f"twice: {', '.join(sorted(twice))}")
+        raise RocketnsError(f"twice: {', '.join(sorted(twice))}")
     given = dict(pairs)
     sender, body = given.pop("from", None), given.pop("body", None)
     question = Question(
@@ -68,14 +64,14 @@ def question_of(words: Sequence[str]) -> Question:
         {name: value for name, value in given.items() if name != "certificate"}, None if body is None else _body(body),
     )  # fmt: skip
     if question.key is not None and ACCESS_KEY in question.fields:
-        raise QuestionError(f"key=… stands for a right signature, so it cannot be beside {ACCESS_KEY}=…")
+        raise RocketnsError(f"key=… stands for a right signature, so it cannot be beside {ACCESS_KEY}=…")
     return question
 
 
 def _pair(word: str) -> tuple[str, str]:
     name, equals, value = word.partition("=")
     if not name or not equals:
-        raise QuestionError(f"{word}: NAME=VALUE expected")
+        raise RocketnsError(f"{word}: NAME=VALUE expected")
     return name, value
 
 
@@ -83,14 +79,14 @@ def _code(text: str) -> int:
     if text in RequestCode.__members__:
         return int(RequestCode[text])
     if not text.isdecimal() or int(text) > CODE_MAX:
-        raise QuestionError(f"code={text}: a number, or a name of Java's such as GET_ROUTEINFO_BY_TOPIC expected")
+        raise RocketnsError(f"code={text}: a number, or a name of Java's such as GET_ROUTEINFO_BY_TOPIC expected")
     return int(text)
 
 
 def _address(text: str) -> Address:
     found = literal(text) or literal(split(text)[0])
     if found is None:
-        raise QuestionError(f"from={text}: an IP address expected")
+        raise RocketnsError(f"from={text}: an IP address expected")
     return found
 
 
@@ -101,7 +97,7 @@ def _body(text: str) -> bytes | None:
         with Path(text[1:]).open("rb") as file:
             body = file.read(BODY_BYTES_MAX + 1)
     except (OSError, ValueError) as error:
-        raise QuestionError(f"body={text}: {error}") from error
+        raise RocketnsError(f"body={text}: {error}") from error
     if len(body) > BODY_BYTES_MAX:
-        raise QuestionError(f"body={text}: it has more than {BODY_BYTES_MAX} bytes")
+        raise RocketnsError(f"body={text}: it has more than {BODY_BYTES_MAX} bytes")
     return body or None

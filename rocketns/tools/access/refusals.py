@@ -38,10 +38,6 @@ TEXTS_MAX = 100_000
 TEXTS_OF_SENDER_MAX = 500
 
 
-class JournalError(RocketnsError):
-    """A journal cannot be read; the message says why."""
-
-
 class Journals:
     """``unreadable`` counts lines that look like a refusal and are no record of one."""
 
@@ -51,11 +47,11 @@ class Journals:
         self.unreadable = 0
 
     def refusals(self) -> Iterator[Record]:
-        """Of all files. JournalError."""
+        """Of all files. RocketnsError says which cannot be read."""
         for path in self._paths:
             found = _files(Path(path))
             if not found:
-                raise JournalError(f"{path}: there is no journal")
+                raise RocketnsError(f"{path}: there is no journal")
             for file in found:
                 yield from self._of_file(file)
 
@@ -69,22 +65,18 @@ class Journals:
         except FileNotFoundError:
             return  # it was old, and is deleted by now
         except OSError as error:
-            raise JournalError(f"{path}: {error.strerror}") from error
+            raise RocketnsError(f"{path}: {error.strerror}") from error
 
     def _record(self, line: bytes) -> Record | None:
         """The record of a refusal; None of any other."""
         record = record_of(line)
-        if record is None:
-            self.unreadable += 1
-            return None
-        if record["ev"] != REFUSED:
-            return None
         try:
-            whole = encoding.unescaped(record) if record.get("escaped") is True else record
-            return typed(whole)
+            if record is not None and record["ev"] == REFUSED:
+                return typed(encoding.unescaped(record) if record.get("escaped") is True else record)
         except ValueError:
-            self.unreadable += 1
-            return None
+            record = None
+        self.unreadable += record is None
+        return None
 
 
 def _files(path: Path) -> list[Path]:

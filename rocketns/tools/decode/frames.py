@@ -205,25 +205,19 @@ def _utf8(data: bytes) -> str:
 
 def read_json(data: bytes) -> Any:
     """Also as fastjson writes it, with keys that have no quotes. JSONDecodeError, whose ``pos`` counts bytes."""
-    try:
+    with contextlib.suppress(BodyDecodeError):
         return _plain(fastjson.loads(data, allowance=Allowance(VALUES_MAX)))
-    except BodyDecodeError:
-        pass
-    try:
+    with contextlib.suppress(json.JSONDecodeError):
         return json.loads(_KEY.sub(_quoted, data.decode("utf-8", "replace")))
-    except json.JSONDecodeError:
-        text = data.decode("latin-1")
-        keys = [found.end() + 2 * before for before, found in enumerate(_keys(text), 1)]  # where each ends with quotes
+    text = data.decode("latin-1")  # a character is a byte
+    keys = (found for found in _KEY.finditer(text) if found[1])
+    ends = [found.end() + 2 * before for before, found in enumerate(keys, 1)]  # where each ends with quotes
     try:
         json.loads(_KEY.sub(_quoted, text))
     except json.JSONDecodeError as error:
-        error.pos -= 2 * sum(end <= error.pos for end in keys)
+        error.pos -= 2 * sum(end <= error.pos for end in ends)
         raise
     raise json.JSONDecodeError("no UTF-8", text, 0)
-
-
-def _keys(text: str) -> Iterator[re.Match[str]]:
-    return (found for found in _KEY.finditer(text) if found[1])
 
 
 def _quoted(found: re.Match[str]) -> str:

@@ -12,7 +12,7 @@ import json
 import re
 import struct
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -103,45 +103,30 @@ def read(data: bytes) -> list[Stream]:
     if data.startswith(b"{") and b"rocketns-frames" in data[:200]:
         return _pairs(data)
     try:
-        text = data.decode("ascii").strip()
-        read_text = _reader_of(text)
-        return [Stream(data=bytearray(data if read_text is None else read_text(text)))]
+        found = _bytes_of(data.decode("ascii").strip())
+        return [Stream(data=bytearray(data if found is None else found))]
     except UnicodeDecodeError:
         return [Stream(data=bytearray(data))]
     except ValueError as error:
         raise FormError(str(error)) from error
 
 
-def _reader_of(text: str) -> Callable[[str], bytes] | None:
-    """Of hex, decimal numbers or base64. None: these are the bytes themselves."""
-    numbers = re.split(r"[\s,;]+", text.strip("[](){} \n"))
-    is_decimal = _DECIMAL.fullmatch(text) and len(numbers) > 1
-    if is_decimal and ("-" in text or any(len(one) != 2 for one in numbers)):
-        return _decimal
-    if _HEX.fullmatch(text) or all(_DUMP.fullmatch(line) for line in text.splitlines() if line.strip()):
-        return _hex
-    return _base64 if _BASE64.fullmatch(text) else None
-
-
-def _hex(text: str) -> bytes:
-    lines = [line for line in text.splitlines() if line.strip()]
-    dump = [_DUMP.fullmatch(line) for line in lines]
-    if dump and all(dump) and not _HEX.fullmatch(text.strip()):
-        text = " ".join(found[1] for found in dump if found)
-    return bytes.fromhex(_HEX_MARK.sub("", text))
-
-
-def _decimal(text: str) -> bytes:
-    """Java prints bytes from -128 to 127, other languages from 0 to 255."""
-    numbers = [int(one) for one in re.split(r"[\s,;]+", text.strip().strip("[](){} \n")) if one]
-    if any(not -128 <= one <= 255 for one in numbers):
-        raise ValueError("a number that is no byte")
-    return bytes(one & 0xFF for one in numbers)
-
-
-def _base64(text: str) -> bytes:
-    plain = re.sub(r"\s+", "", text).replace("-", "+").replace("_", "/")
-    return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+def _bytes_of(text: str) -> bytes | None:
+    """Of hex, decimal numbers or base64. None: these are the bytes themselves. ValueError."""
+    numbers = [one for one in re.split(r"[\s,;]+", text.strip("[](){} \n")) if one]
+    if _DECIMAL.fullmatch(text) and len(numbers) > 1 and ("-" in text or any(len(one) != 2 for one in numbers)):
+        # Java prints bytes from -128 to 127, other languages from 0 to 255.
+        if any(not -128 <= int(one) <= 255 for one in numbers):
+            raise ValueError("a number that is no byte")
+        return bytes(int(one) & 0xFF for one in numbers)
+    dump = [_DUMP.fullmatch(line) for line in text.splitlines() if line.strip()]
+    digits = text if _HEX.fullmatch(text) or not all(dump) else " ".join(found[1] for found in dump if found)
+    if not text or _HEX.fullmatch(digits):
+        return bytes.fromhex(_HEX_MARK.sub("", digits))
+    if _BASE64.fullmatch(text):
+        plain = re.sub(r"\s+", "", text).replace("-", "+").replace("_", "/")
+        return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+    return None
 
 
 class Recorded(NamedTuple):
