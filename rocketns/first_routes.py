@@ -59,11 +59,8 @@ class FirstRoutes:
         if known is None:
             return None
         routes, reason = known
-        limits, tables, confirm_s = (
-            self._configuration.limits,
-            self._tables,
-            self._configuration.restore.confirm_seconds,
-        )
+        limits, tables = self._configuration.limits, self._tables
+        confirm_s = self._configuration.restore.confirm_seconds
         if left_out := leave_out_long_names(routes, limits.name_bytes_max):
             log.warning("%d brokers, topics and other entries are not restored: their names have more than "
                         "rocketns.nameBytesMax=%d bytes", left_out, limits.name_bytes_max)  # fmt: skip

@@ -251,7 +251,7 @@ class NamesrvController:
         networks = flagged_networks(policy, self.configuration.access.proxies)
         # First, because it may lack memory: then nobody follows.
         self.reactors.set_access(policy.guards_lookups, policy.closes_strangers, networks)
-        self.core.context.guard.follow(policy)
+        self.core.context.guard.policy = policy
 
     def _use_views(self, views: Views, prepared: Prepared) -> None:
         """For reactors first, because they may lack memory: then nobody follows. No request is answered meanwhile."""

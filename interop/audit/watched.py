@@ -180,8 +180,6 @@ class Truth:
         for thread in self._threads:
             thread.join()
 
-    close = stop
-
     def shown(self, name: str) -> Shown:
         """What a name server answered last; nothing before its first answer."""
         changes = self.changes[name]
@@ -304,7 +302,8 @@ def play(home: Path) -> Story:
     """About a minute and a half on a quiet machine."""
     with Fleet(RocketnsServer, home) as fleet:
         cluster = started(fleet)
-        truth = fleet.closes(Truth(cluster.servers))
+        truth = Truth(cluster.servers)
+        fleet.callback(truth.stop)
         shows(truth, NAMES, BOTH)
         collector = fleet.kills(collected(fleet, cluster.servers))
         brokers_come_and_go(cluster, collector)

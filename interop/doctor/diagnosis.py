@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from interop.doctor.network import Machine
@@ -45,7 +46,8 @@ class Diagnosis:
 
     def says(self, *finding_words: str) -> bool:
         """Whether the findings have these words."""
-        lines = " ".join(map(_all_of, self.report["findings"])).lower()
+        findings = [[one["sentence"], *one["evidence"], *one["commands"]] for one in self.report["findings"]]
+        lines = " ".join(chain.from_iterable(findings)).lower()
         return all(word.lower() in lines for word in finding_words)
 
     def commands(self, beginning: str = "mqadmin ") -> list[str]:
@@ -97,7 +99,3 @@ def examine(machine: Machine, servers: Iterable[NameServer] | str, *words: str) 
 def _has(text: str, words: Iterable[str], whole: str) -> None:
     missing = [word for word in words if word.lower() not in text.lower()]
     assert not missing, f"{missing} not in {text!r}\n{whole}"
-
-
-def _all_of(finding: dict[str, Any]) -> str:
-    return " ".join([finding["sentence"], *finding["evidence"], *finding["commands"]])

@@ -16,7 +16,6 @@ import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Self
 
 HERE = Path("/proc/thread-self/ns/net")
 CLONE_NEWNET = 0x40000000
@@ -64,26 +63,20 @@ class Machine:
         os.close(self._namespace)
 
 
-class IpScope:
+class IpScope(contextlib.ExitStack):
     """A switch and the machines that are plugged into it. Its end lets go of them."""
 
     def __init__(self) -> None:
-        self._stack = contextlib.ExitStack()
-        self._switch = self._added(Machine("switch", GATEWAY))
+        super().__init__()
+        self._switch = self.enter_context(contextlib.closing(Machine("switch", GATEWAY)))
         self._switch.run(
             "ip link add switch type bridge", "ip link set switch up", f"ip addr add {GATEWAY}/24 dev switch",
             "sysctl -qw net.ipv4.ip_forward=1", "ip route add blackhole default",
         )  # fmt: skip
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
     def machine(self, name: str, number: int) -> Machine:
         """A machine with the network's address of that number."""
-        machine = self._added(Machine(name, f"{PREFIX}{number}"))
+        machine = self.enter_context(contextlib.closing(Machine(name, f"{PREFIX}{number}")))
         port = f"port{number}"
         machine.run(
             f"ip link add eth0 type veth peer name {port} netns {self._switch.path}",
@@ -91,10 +84,6 @@ class IpScope:
         )  # fmt: skip
         self._switch.run(f"ip link set {port} master switch", f"ip link set {port} up")
         machine.run(f"ip route add default via {GATEWAY}")
-        return machine
-
-    def _added(self, machine: Machine) -> Machine:
-        self._stack.callback(machine.close)
         return machine
 
 

@@ -86,7 +86,8 @@ class Site:
         """A broker that has booted. ``announced``: its brokerIP1, where that is not its machine's address."""
         machine = on or self.machine(FIRST_BROKER)
         known = servers if isinstance(servers, str) else ";".join(map(address_of, servers))
-        own = {"brokerClusterName": CLUSTER, "listenPort": BROKER_PORT, **_announcing(announced), **properties}
+        announces = {"brokerIP1": announced, "brokerIP2": announced, "bindAddress": EVERYWHERE} if announced else {}
+        own = {"brokerClusterName": CLUSTER, "listenPort": BROKER_PORT, **announces, **properties}
         with machine.inside():
             return self.fleet.kills(
                 Broker(
@@ -126,10 +127,6 @@ class Site:
             producer: JavaClient = self.fleet.producer(known, topic, tries)
             producer.wait_for("DONE")
         return "\n".join(producer.values("FAILED"))
-
-
-def _announcing(address: str) -> dict[str, str]:
-    return {"brokerIP1": address, "brokerIP2": address, "bindAddress": EVERYWHERE} if address else {}
 
 
 @contextmanager

@@ -61,6 +61,14 @@ class Process:
                 raise ProcessFailed(said, self.popen.poll())
             time.sleep(0.02)
 
+    def wait_for_start(self, pattern: str, within_s: float = START_TIMEOUT_S) -> re.Match[str]:
+        """Likewise. Without a match, or after Ctrl-C, no process is left: nothing else knows it yet."""
+        try:
+            return self.wait_for(pattern, within_s)
+        except BaseException:
+            self.kill()
+            raise
+
     def wait(self, within_s: float = STOP_TIMEOUT_S) -> int:
         return self.popen.wait(within_s)
 

@@ -49,11 +49,7 @@ class NameServer:
             self.process = Process(self.command(), log, env, cwd=self.home)
         else:
             self.process = self.supervisor.start(self.command(), log, env, cwd=self.home)
-        try:
-            self.port = int(self.process.wait_for(BOOT_LINE)[1])
-        except BaseException:
-            self.process.kill()  # no process is left after a failed start or Ctrl-C
-            raise
+        self.port = int(self.process.wait_for_start(BOOT_LINE)[1])
 
     @classmethod
     def program(cls, options: Sequence[str] = ()) -> list[str]:

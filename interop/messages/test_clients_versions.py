@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interop.harness import codes, views
-from interop.harness.rocketmq.brokers import CLUSTER, Broker
+from interop.harness.rocketmq.brokers import CLUSTER
 from interop.harness.rocketmq.java import CURRENT, OLD
 from interop.harness.rocketmq.maven import classpath
 from interop.harness.sending.clients import IN_ORDER, assert_each_arrives_once
@@ -42,11 +42,8 @@ def test_clients_of_two_releases_use_brokers_of_three(fleet: Fleet) -> None:
     command = fleet.admin(server).run("clusterList")
     for broker in brokers:
         printed = command.prints(rf"{CLUSTER} +{broker.name} .*\n")[0]
-        assert printed.split()[:5] == [CLUSTER, broker.name, "0", broker.address, _printed_version(broker)]
-
-
-def _printed_version(broker: Broker) -> str:
-    return "V" + broker.version.replace(".", "_")
+        version = "V" + broker.version.replace(".", "_")
+        assert printed.split()[:5] == [CLUSTER, broker.name, "0", broker.address, version]
 
 
 def test_ordered_messages_use_the_queues_of_the_order_configuration(fleet: Fleet) -> None:

@@ -266,7 +266,7 @@ def _(step: language.Together, play: Play) -> None:
     frames = [play.writer.frame(what, number) for number, what in enumerate(step.what, 1)]
     play.both(lambda side: side.send(step.on, b"".join(frames)))
     if step.kinds_only:
-        kinds = play.ask(str, lambda side: _kinds(side.receive_many(step.on, len(frames))))
+        kinds = play.ask(str, lambda side: str(sorted({*map(_kind, side.receive_many(step.on, len(frames)))})))
         play.differ_in("kinds", kinds, step)
         return
     found = play.ask(list, lambda side: side.receive_many(step.on, len(frames)))
@@ -348,10 +348,6 @@ def _(step: language.Restart, play: Play) -> None:
 @perform.register(language.Compare)
 def _(_step: language.Compare, play: Play) -> None:
     play.compare_state()
-
-
-def _kinds(found: list[Outcome]) -> str:
-    return str(sorted({_kind(one) for one in found}))
 
 
 def _kind(outcome: Outcome) -> tuple[str, ...]:

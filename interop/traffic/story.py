@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 
 from interop.access.guarded import SIGNING_PROGRAM
 from interop.harness import views
@@ -39,7 +40,7 @@ class Recorded:
 
     def way(self, label: str) -> Listener:
         self._tell(label)
-        return self._fleet.closes(Listener(label, self._server.port, self.heard))
+        return self._fleet.enter_context(closing(Listener(label, self._server.port, self.heard)))
 
     def play(self) -> None:
         """Everything, one after the other."""

@@ -108,7 +108,7 @@ class PrincipalRates:
 
 
 class Guard:
-    """Control only, but any thread may read ``decisions``, which counts.
+    """Decides by ``policy``, which may be replaced. Control only, but any thread may read ``decisions``, which counts.
 
     ``trusts_announced``: whether addresses of PROXY headers come from trusted proxies only.
     """
@@ -119,15 +119,6 @@ class Guard:
         self.refusals = RefusedRequests()
         self._trusts_announced = trusts_announced
         self._rates = PrincipalRates()
-
-    def follow(self, policy: Policy) -> None:
-        """From now on decide by this policy."""
-        self.policy = policy
-
-    @property
-    def is_off(self) -> bool:
-        """Whether nothing is decided."""
-        return self.policy.is_off
 
     def ask(
         self, connection: Connection, command: RemotingCommand, access: Access, now_ms: int,

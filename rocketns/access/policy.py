@@ -53,6 +53,7 @@ class Policy:
 
     @cached_property
     def is_off(self) -> bool:
+        """Whether nothing is decided."""
         return all(self.mode_of(access) is Mode.OFF for access in RIGHTS)
 
     @cached_property

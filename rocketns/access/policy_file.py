@@ -43,7 +43,10 @@ def read_policy(file: str, text: str, read_file: ReadFile) -> Policy:
     policy = _with_plain_acl(Policy(principals=tuple(principals), secrets=secrets), top, read_file)
     top.end()
     end = PolicyTable(file, text, "", _toml(file, "\n" * text.count("\n", 0, modes_at) + text[modes_at:]))
-    policy = _with_modes(policy, end.table("modes"))
+    table = end.table("modes")
+    modes: dict[Access, Mode] = {access: table.word(access.value, MODES) for access in RIGHTS}
+    policy = replace(policy, modes=modes, takeover=table.word("takeover", MODES))
+    table.end()
     end.end("the modes are the last table of the file, so put it before them")
     _check(policy, top)
     return policy
@@ -66,13 +69,6 @@ def _toml(file: str, text: str) -> Mapping[str, Any]:
         raise PolicyError(file, 0, f"it is no TOML: {error}") from error
     except RecursionError:
         raise PolicyError(file, 0, "its lists or tables are nested too deeply") from None
-
-
-def _with_modes(policy: Policy, table: PolicyTable) -> Policy:
-    modes: dict[Access, Mode] = {access: table.word(access.value, MODES) for access in RIGHTS}
-    takeover = table.word("takeover", MODES)
-    table.end()
-    return replace(policy, modes=modes, takeover=takeover)
 
 
 def _secrets(top: PolicyTable, read_file: ReadFile) -> dict[str, Secret]:

@@ -287,7 +287,7 @@ def check_mapped_brokers(
     """NoPermission if the mappings name a broker that the sender may not register. Brokers name themselves only."""
     wrapper = body.topic_config_wrapper
     mappings = None if wrapper is None else wrapper.topic_queue_mapping_info_map
-    if not mappings or context.guard.is_off:
+    if not mappings or context.guard.policy.is_off:
         return
     names = {info.bname or "" for info in mappings.values()} - {broker_name}
     if names:

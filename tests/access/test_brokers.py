@@ -303,7 +303,7 @@ def restricted(home: Path) -> World:
     world = World(home)
     world.peer = Connection("10.0.0.2:1234", host="10.0.0.2")
     world.register("T", "U", cluster="c", broker="b", addr=OTHER)
-    world.context.guard.follow(POLICY)
+    world.context.guard.policy = POLICY
     world.peer = Connection(f"{ATTACKER}:1234", host=ATTACKER)
     world.now = world.now._replace(ms=world.now.ms + 1_000)
     return world
@@ -379,7 +379,7 @@ def test_nobody_bars_a_broker_by_registering_its_address_first(tmp_path: Path) -
     world = World(tmp_path)
     world.peer = Connection("10.0.0.2:1", host="10.0.0.2")
     world.register("T", "U", cluster="c", broker="b", addr=OWN)
-    world.context.guard.follow(POLICY)
+    world.context.guard.policy = POLICY
     world.peer = Connection(f"{ATTACKER}:1234", host=ATTACKER)
     ext = {"brokerName": "a1", "brokerAddr": OWN, "clusterName": "c", "brokerId": 0}
     assert ask(world, 103, ext, register_body([topic_config("T"), topic_config("U")])) == 0

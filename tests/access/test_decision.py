@@ -181,10 +181,6 @@ def requests() -> st.SearchStrategy[Request]:
     )  # fmt: skip
 
 
-def modes_of(modes: dict[str, str]) -> dict[Access, Mode]:
-    return {Access(name): MODES[word] for name, word in modes.items()}
-
-
 def policy_of(principals: list[Who], modes: dict[str, str]) -> Policy:
     """By the reader, as a file would be."""
     lines = ["[modes]", *(f"{name} = '{word}'" for name, word in modes.items())]
@@ -196,7 +192,7 @@ def policy_of(principals: list[Who], modes: dict[str, str]) -> Policy:
             f"{name} = {str(value).lower() if isinstance(value, bool) else value}" for name, value in given.items()
         ]
     if not principals:  # without one, a file that enforces is refused
-        return Policy(modes=modes_of(modes))
+        return Policy(modes={Access(name): MODES[word] for name, word in modes.items()})
     return read_policy("policy.toml", whole("\n".join(lines)), lambda path: path)
 
 

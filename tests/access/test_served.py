@@ -361,7 +361,7 @@ def test_a_policy_that_ended_is_not_kept_by_connections() -> None:
     request = RemotingCommand(RequestCode.WIPE_WRITE_PERM_OF_BROKER, 513, 1, 0, signed(WIPE), None)
     assert guard.ask(peer, request, Access.ADMIN, 0).error is None
     ended = weakref.ref(guard.policy)
-    guard.follow(OPEN)
+    guard.policy = OPEN
     gc.collect()
     assert ended() is None
 

@@ -17,11 +17,11 @@ from rocketns.server.outgoing import ChargedConnection
 from rocketns.server.publishing.delivery import RECEIVERS_MAX
 from tests.behaviour.views import group
 from tests.hostile.conftest import StartServer
-from tests.hostile.listeners import ON, Listener, announce, connect_from, read_to_the_end
+from tests.hostile.listeners import ON, announce, connect_from
 from tests.hostile.witness import MB, Witness
 from tests.support.inprocess import TimedServer
 from tests.support.proxyheaders import v1
-from tests.support.receiver import Accepted
+from tests.support.receiver import Accepted, Listener, read_to_the_end
 from tests.support.starting import stopped_after
 from tests.timed.steps import SECOND, pass_time
 

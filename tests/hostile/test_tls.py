@@ -19,7 +19,6 @@ from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually
 from rocketns._fast.connections.connection import Ending
-from rocketns._fast.reactor.reactors import Reactors
 from tests.fast.lookups import CLIENTS, look_up
 from tests.support.certificates import Files, authority
 from tests.support.ended import is_ended
@@ -67,8 +66,8 @@ def server(running: LiveServer) -> Iterator[LiveServer]:
     with TlsClient(server.port) as client, server.connect() as plain:
         assert is_answered(client)
         assert is_answered(plain)
-    eventually(lambda: server.call(lambda: reactors_of(server).connections) == 1)  # the broker's
-    eventually(lambda: reactors_of(server).tls_bytes == 0)
+    eventually(lambda: server.call(lambda: server.reactors.connections) == 1)  # the broker's
+    eventually(lambda: server.reactors.tls_bytes == 0)
     eventually(lambda: descriptors_of(server) == 1)
 
 
@@ -76,10 +75,6 @@ def descriptors_of(server: LiveServer) -> int:
     """Sockets of accepted connections. The server is a part of this process."""
     found = psutil.Process().net_connections("tcp")
     return sum(one.laddr.port == server.port and one.status != psutil.CONN_LISTEN for one in found)
-
-
-def reactors_of(server: LiveServer) -> Reactors:
-    return server.reactors
 
 
 def ended(server: LiveServer, ending: Ending) -> int:
@@ -255,7 +250,7 @@ def test_handshakes_that_stop_do_not_stop_others(server: LiveServer) -> None:
     with ExitStack() as stack:
         for _ in range(400):
             stack.enter_context(server.connect()).send(hello)
-        eventually(lambda: reactors_of(server).tls_bytes >= 400 * 16 * 1024)
+        eventually(lambda: server.reactors.tls_bytes >= 400 * 16 * 1024)
         with TlsClient(server.port) as client:
             assert is_answered(client)
 
@@ -297,7 +292,7 @@ def test_openssls_memory_is_bounded(tmp_path: Path) -> None:
             client.receive_frame()
             plain.send(look_up(CLIENTS[0]))
             plain.receive_frame()
-        assert reactors_of(server).tls_bytes <= 3 * 1024 * 1024
+        assert server.reactors.tls_bytes <= 3 * 1024 * 1024
 
 
 def test_a_newcomer_gets_in_where_idle_connections_of_one_host_have_all_memory(tmp_path: Path) -> None:
@@ -311,7 +306,7 @@ def test_a_newcomer_gets_in_where_idle_connections_of_one_host_have_all_memory(t
             with TlsClient(server.port, source=source) as client:
                 client.send(look_up(CLIENTS[0]))
                 client.receive_frame()
-        eventually(lambda: reactors_of(server).tls_bytes <= 3 * 1024 * 1024)
+        eventually(lambda: server.reactors.tls_bytes <= 3 * 1024 * 1024)
         for client in (first, idle[-1]):
             client.send(look_up(CLIENTS[0]))
             client.receive_frame()
@@ -343,7 +338,7 @@ def test_a_message_that_claims_to_be_large_counts_with_the_room_for_it(server: L
         for _ in range(count):
             stack.enter_context(server.connect()).send(record + record[:16_000])
         eventually(lambda: allocated() - before >= count * 131_000)
-        eventually(lambda: reactors_of(server).tls_bytes >= allocated() - before)
+        eventually(lambda: server.reactors.tls_bytes >= allocated() - before)
 
 
 def test_a_record_that_is_not_whole_counts(server: LiveServer) -> None:
@@ -354,10 +349,10 @@ def test_a_record_that_is_not_whole_counts(server: LiveServer) -> None:
             handshake(client, peer)
             client.send(peer.encrypt(look_up(CLIENTS[0])))
             plain_of(client, peer, 4)
-        idle = reactors_of(server).incoming_bytes
+        idle = server.reactors.incoming_bytes
         for client, peer in peers:
             client.send(peer.encrypt(bytes(16_000))[:-1])
-        eventually(lambda: reactors_of(server).incoming_bytes >= idle + len(peers) * 16_000)
+        eventually(lambda: server.reactors.incoming_bytes >= idle + len(peers) * 16_000)
 
 
 @pytest.mark.parametrize(("certificates", "is_taken"), [(20, True), (200, False)])
@@ -399,7 +394,7 @@ def test_keys_are_updated(server: LiveServer, both: bool) -> None:
             asked = b"".join(peer.update(both=both) for _ in range(updates))
             client.send(asked + peer.encrypt(look_up(CLIENTS[0])))
             assert plain_of(client, peer, 4)
-        assert reactors_of(server).tls_bytes < 1 << 20
+        assert server.reactors.tls_bytes < 1 << 20
 
 
 def test_files_that_are_replaced_halfway(tmp_path: Path) -> None:
@@ -482,7 +477,7 @@ def test_lookups_that_a_certificate_allows_are_the_reactors(tmp_path: Path, may:
     properties = tls_properties(Files.write(tmp_path / "files", ours.issue("server")), **asked)
     client_files = Files.write(tmp_path / "client", ours.issue("client"))
     with LiveServer(tmp_path, 1, **properties, **{"rocketns.accessFile": policy}) as server:
-        eventually(lambda: server.call(lambda: reactors_of(server).access_generation) > 0)
+        eventually(lambda: server.call(lambda: server.reactors.access_generation) > 0)
         with TlsClient(server.port, context=any_server(client_files)) as client:
             for answered in range(3):
                 client.send(look_up(CLIENTS[0]))

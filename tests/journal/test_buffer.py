@@ -119,13 +119,15 @@ def test_a_quiet_file_is_closed_in_time_and_no_empty_one_follows(writer: MemoryW
     assert [(chunk.segment.number, chunk.ends) for chunk in writer.chunks] == [(1, False), (1, True)]
 
 
-def test_a_file_ends_at_the_first_record_beyond_its_bytes(writer: MemoryWriter) -> None:
+def test_a_file_ends_with_a_seal_at_the_first_record_beyond_its_bytes(writer: MemoryWriter) -> None:
     buffer = buffer_of(writer, file_bytes=1_000)
     put(buffer, 100)
     buffer.close(BOOT_MS)
     sizes = [sum(len(chunk.data) for chunk in writer.chunks if chunk.segment.number == n) for n in range(1, 6)]
     assert all(1_000 <= size < 1_100 + SEAL_BYTES for size in sizes)
-    check_sequence([one for records in files_of(writer).values() for one in records])
+    by_file = files_of(writer)
+    check_sequence([one for records in by_file.values() for one in records])
+    assert {records[-1]["ev"] for records in by_file.values()} == {"seal"}
 
 
 def test_records_that_do_not_fit_are_lost_and_counted(writer: MemoryWriter, caplog: pytest.LogCaptureFixture) -> None:

@@ -46,7 +46,7 @@ def register(world: World, addr: str, broker_id: int = 0, *, state: int = 1, **m
 
 def guarded(world: World, mode: Mode, *principals: Principal) -> World:
     """The world with a master, and a policy."""
-    world.context.guard.follow(Policy(principals, takeover=mode))
+    world.context.guard.policy = Policy(principals, takeover=mode)
     assert register(world, OLD).code == ResponseCode.SUCCESS
     world.context.take_events()
     return world
@@ -85,7 +85,7 @@ TEAM = "team-a"
 def bounded(world: World, mode: Mode = Mode.ENFORCE, principal: str | None = TEAM, **bounds: int) -> World:
     """The world with a policy that bounds the team. Requests are the principal's."""
     team = Principal(TEAM, frozenset({Access.BROKER}), bounds=PrincipalBounds(**bounds))
-    world.context.guard.follow(Policy((team,), {Access.BROKER: mode}))
+    world.context.guard.policy = Policy((team,), {Access.BROKER: mode})
     world.context.asked_by((principal,) if principal else (), None)
     return world
 
@@ -125,7 +125,7 @@ def test_a_sender_that_is_several_principals_registers_by_the_right_of_one_that_
     """Whichever the policy has first. A broker stays with its principal."""
     everybody = Principal("everybody", frozenset({Access.BROKER}), bounds=PrincipalBounds(brokers_max=1))
     fleet = Principal("fleet", frozenset({Access.BROKER}), bounds=PrincipalBounds(brokers_max=2))
-    world.context.guard.follow(Policy((everybody, fleet), {Access.BROKER: Mode.ENFORCE}))
+    world.context.guard.policy = Policy((everybody, fleet), {Access.BROKER: Mode.ENFORCE})
     world.context.asked_by(("everybody",), None)
     assert [register_topics(world, number).code for number in (1, 2)] == [SUCCESS, BUSY]
     world.context.asked_by(("everybody", "fleet"), None)

@@ -139,10 +139,6 @@ def test_a_restored_timeout_counts_as_a_day_at_most() -> None:
 RIVAL = MASTER.but(addr="127.0.0.1:1", channel=object())
 
 
-def doubt_of(manager: Manager, reason: DoubtReason = DoubtReason.RESTORED, ms: int = 90_000) -> Doubt:
-    return Doubt(reason, manager.now_ms, manager.now_ms + ms)
-
-
 def doubted(manager: Manager, broker: Broker = MASTER, reason: DoubtReason = DoubtReason.RESTORED) -> Doubt:
     """A registered broker that is unconfirmed now; a restored one has no connection."""
     manager.register(broker, TWO)
@@ -151,7 +147,7 @@ def doubted(manager: Manager, broker: Broker = MASTER, reason: DoubtReason = Dou
     if reason is not DoubtReason.SILENT_TOGETHER:
         manager.tables._disown(manager.key(broker), entry)
         entry.channel = None
-    doubt = doubt_of(manager, reason)
+    doubt = Doubt(reason, manager.now_ms, manager.now_ms + 90_000)
     manager.note(liveness.doubt_broker(manager.tables, manager.key(broker), doubt, manager.now_ms))
     return doubt
 

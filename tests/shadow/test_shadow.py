@@ -37,11 +37,7 @@ class Shadow:
              "--bind", "127.0.0.1", "--settle", "1s", "--status", f"127.0.0.1:{self.status_port}", *options],
             home / "stdout.log",
         )  # fmt: skip
-        try:
-            self.process.wait_for(READY)
-        except BaseException:
-            self.process.kill()
-            raise
+        self.process.wait_for_start(READY)
 
     def counts(self) -> dict[str, Any]:
         """What the status port says."""
@@ -123,19 +119,11 @@ def test_where_nobody_asked_the_end_says_what_to_do(shadow: Shadow) -> None:
     assert f"point one at 127.0.0.1:{shadow.port}." in shadow.process.text()
 
 
-def test_a_shadow_that_fails_at_its_start_is_ended(
-    tmp_path: Path, upstream: NameServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started: list[Process] = []
-
-    def fails(process: Process, pattern: str) -> None:
-        started.append(process)
-        raise ProcessFailed(pattern)
-
-    monkeypatch.setattr(Process, "wait_for", fails)
+def test_a_program_that_does_not_start_is_ended(tmp_path: Path) -> None:
+    program = Process(["sleep", "60"], tmp_path / "stdout.log")
     with pytest.raises(ProcessFailed):
-        Shadow(tmp_path, upstream.port)
-    assert started[0].popen.returncode is not None
+        program.wait_for_start(READY, 0)
+    assert program.popen.returncode is not None
 
 
 def workers(shadow: Shadow) -> list[psutil.Process]:

@@ -312,12 +312,8 @@ class Broker:
 
 def a_group(random: random.Random, name: str) -> Group:
     """Some have a zone, and some have static topics."""
-    topics = some_topics(random)
+    # A few of a small set, so that brokers share them.
+    topics = {f"T{number}": (8, 8, 6) for number in sorted(random.sample(range(12), random.randint(2, 6)))}
     zone = random.choice([None, None, "z1", "z2"])
     static = tuple(random.sample(sorted(topics), 1)) if random.random() < 0.3 else ()
     return Group(name, topics, zone=zone, static=static)
-
-
-def some_topics(random: random.Random) -> dict[str, Queues]:
-    """A few topics of a small set, so that brokers share them."""
-    return {f"T{number}": (8, 8, 6) for number in sorted(random.sample(range(12), random.randint(2, 6)))}

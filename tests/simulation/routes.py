@@ -327,8 +327,5 @@ class Routes:
             seconds = max(seconds, restore.confirm_seconds)
         if restore.mass_expiry_percent:
             seconds += restore.mass_expiry_seconds
-        return seconds * SECOND_US + self._after_timeout_us(process)
-
-    def _after_timeout_us(self, process: NameServerProcess) -> int:
         interval_ms = process.controller.configuration.namesrv.scan_not_active_broker_interval
-        return AFTER_TIMEOUT_US + interval_ms * 1000
+        return seconds * SECOND_US + AFTER_TIMEOUT_US + interval_ms * 1000

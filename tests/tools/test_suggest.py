@@ -79,14 +79,10 @@ def journal(folder: Path, content: bytes, name: str = "1-000001.jsonl") -> str:
     return str(folder)
 
 
-def filled_in(text: str) -> str:
-    """With a secret for each key."""
-    return text.replace(f'"{TO_BE_FILLED_IN}"', '"a secret of a key"')
-
-
 def policy_of(text: str) -> Policy:
-    """The policy of a suggestion, enforced."""
-    policy = read_policy("suggested.toml", filled_in(text), lambda _path: "")
+    """The policy of a suggestion, enforced, with a secret for each key."""
+    text = text.replace(f'"{TO_BE_FILLED_IN}"', '"a secret of a key"')
+    policy = read_policy("suggested.toml", text, lambda _path: "")
     return replace(policy, modes=dict.fromkeys(RIGHTS, Mode.ENFORCE))
 
 

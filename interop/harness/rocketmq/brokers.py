@@ -86,11 +86,7 @@ class Broker:
             "org.apache.rocketmq.broker.BrokerStartup", "-c", str(self.config_path),
             output="stdout.log", heap_mb=HEAP_MB, options=self._options(),
         )  # fmt: skip
-        try:
-            self.process.wait_for(BOOT_LINE, BOOT_TIMEOUT_S)
-        except BaseException:
-            self.process.kill()  # also after Ctrl-C: nothing else knows the process yet
-            raise
+        self.process.wait_for_start(BOOT_LINE, BOOT_TIMEOUT_S)
 
     def _options(self) -> tuple[str, ...]:
         """A broker that is told nothing of TLS takes none."""

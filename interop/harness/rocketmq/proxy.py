@@ -41,11 +41,7 @@ class Proxy:
             "org.apache.rocketmq.proxy.ProxyStartup", output="stdout.log", heap_mb=HEAP_MB, libraries=proxy_jars(),
             options=(f"-Dcom.rocketmq.proxy.configPath={config}",),
         )  # fmt: skip
-        try:
-            self.process.wait_for(BOOT_LINE, BOOT_TIMEOUT_S)
-        except BaseException:
-            self.process.kill()
-            raise
+        self.process.wait_for_start(BOOT_LINE, BOOT_TIMEOUT_S)
 
     @property
     def address(self) -> str:

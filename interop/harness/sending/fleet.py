@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from interop.harness.ports import free_port
 from interop.harness.process import Process
@@ -22,10 +22,6 @@ class Killable(Protocol):
     def kill(self) -> object: ...
 
 
-class Closable(Protocol):
-    def close(self) -> object: ...
-
-
 class Listening(Protocol):
     """A name server, or a relay to one."""
 
@@ -35,31 +31,19 @@ class Listening(Protocol):
 # Name servers, or the list as text.
 Servers = Iterable[Listening] | str
 One = TypeVar("One", bound=Killable)
-Two = TypeVar("Two", bound=Closable)
 
 
-class Fleet:
+class Fleet(ExitStack):
     """Starts things below ``home``; its end kills them, the last one first. ``kind``: that of its name servers."""
 
     def __init__(self, kind: type[NameServer], home: Path) -> None:
+        super().__init__()
         self._kind, self._home = kind, home
-        self._stack = ExitStack()
         self._folders = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
 
     def kills(self, one: One) -> One:
         """Have it killed at the end."""
-        self._stack.callback(one.kill)
-        return one
-
-    def closes(self, one: Two) -> Two:
-        """Have it closed at the end."""
-        self._stack.callback(one.close)
+        self.callback(one.kill)
         return one
 
     def folder(self, name: str) -> Path:
@@ -119,7 +103,7 @@ class Fleet:
 
     def relay(self, port: int, source: str = "127.0.0.1") -> Relay:
         """A relay to a port of this machine."""
-        return self.closes(Relay(port, source))
+        return self.enter_context(closing(Relay(port, source)))
 
 
 def _list(servers: Servers) -> str:

@@ -172,12 +172,15 @@ def _bodies() -> Iterator[Scenario]:
 def _limits(refused: Differs) -> Iterator[Scenario]:
     """A body beyond each limit, that Java takes."""
     wrapped = GOOD.index(b'"topicConfigSerializeWrapper"')
+    mappings = ",".join(f'"m{number}":null' for number in range(10_001)).encode()
+    # As many as it takes, and one name for all of them.
+    odd = "".join(f'"k{number}":{{"perm":"6","topicName":"{own("T")}"}},' for number in range(10_001)).encode()
     plain = {
         "values": GOOD[:wrapped] + b"'x':[" + b"1," * 500_000 + b"1]," + GOOD[wrapped:],
         "filter-servers": GOOD.replace(b'"filterServerList":[]', b'"filterServerList":[' + b'"f",' * 10_000 + b'"f"]'),
         "a-number-of-9000-digits": GOOD.replace(b'"perm":6', b'"perm":"' + b"0" * 9000 + b'6"'),
-        "static-topics": GOOD.replace(b'"topicQueueMappingInfoMap":{}', _many_mappings()),
-        "odd-topics": GOOD.replace(b'"topicConfigTable":{', b'"topicConfigTable":{' + _odd_topics()),
+        "static-topics": GOOD.replace(b'"topicQueueMappingInfoMap":{', b'"topicQueueMappingInfoMap":{' + mappings),
+        "odd-topics": GOOD.replace(b'"topicConfigTable":{', b'"topicConfigTable":{' + odd),
     }
     for name, body in plain.items():
         assert body != GOOD
@@ -200,16 +203,6 @@ def _limits(refused: Differs) -> Iterator[Scenario]:
     brokers = b'{"queueDatas":[' + b"{}," * 10_000 + b"{}]}"
     yield _differing("topic-beyond-the-limit-of-brokers", "B134",
                      ask(217, {"topic": own("nobody's")}, brokers, differs=refused))  # fmt: skip
-
-
-def _many_mappings() -> bytes:
-    mapping = ",".join(f'"m{number}":null' for number in range(10_001))
-    return b'"topicQueueMappingInfoMap":{' + mapping.encode() + b"}"
-
-
-def _odd_topics() -> bytes:
-    """As many as it takes, and one name for all of them."""
-    return "".join(f'"k{number}":{{"perm":"6","topicName":"{own("T")}"}},' for number in range(10_001)).encode()
 
 
 def _wide() -> bytes:
