@@ -106,6 +106,11 @@ COMMANDS_MAX = 3
 COMMAND_CHARACTERS_MAX = 300
 
 
+def worst(reasons: Sequence[ReasonRow]) -> Level:
+    """The level of the worst reason."""
+    return max((one.level for one in reasons), key=LEVELS.index, default="ok")
+
+
 class StatusScene(NamedTuple):
     """What troubles are found in. ``missing``: topics that were asked for, the latest last. ``now_ms``: of the wall
     clock, as ``certificate_ends_ms``, which is None if TLS was not used yet.
