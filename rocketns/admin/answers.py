@@ -17,7 +17,6 @@ from collections.abc import Awaitable, Callable, Iterable
 from aiohttp import web
 
 from rocketns.addresses import literal
-from rocketns.admin.tokens import AdminGate
 from rocketns.admin.view import Busy, ControlView
 from rocketns.server.http.connections import STREAMS_MAX
 
@@ -30,7 +29,6 @@ OPEN = frozenset(("/metrics", "/livez", "/readyz"))
 SHOWN_CHARACTERS_MAX = 100
 HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)]|([A-Za-z0-9._-]+))(?::[0-9]{0,5})?")
 VIEW = web.AppKey("view", ControlView)
-GATE = web.AppKey("gate", AdminGate)
 READS = frozenset(("GET", "HEAD", "OPTIONS"))
 CHANGE_HEADER = "X-Rocketns-Change"
 HEADERS = {
@@ -79,7 +77,7 @@ HOSTS = web.AppKey("hosts", Hosts)
 
 def open_stream(request: web.Request) -> None:
     """The answer to this request has no end. HTTPServiceUnavailable without room for it: see `AdminGate.has_room`."""
-    gate = request.app[GATE]
+    gate = request.app[VIEW].gate
     guard = gate.of(request.transport)
     if guard is None:
         return
@@ -92,7 +90,7 @@ def open_stream(request: web.Request) -> None:
 async def watched(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Around every handler: the request is for this server, no web page sent it if it changes something, its time is
     watched, and errors become answers."""
-    guard = request.app[GATE].of(request.transport)
+    guard = request.app[VIEW].gate.of(request.transport)
     try:
         request.app[HOSTS].check(request)
         _check_change(request)

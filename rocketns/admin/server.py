@@ -27,7 +27,7 @@ from collections.abc import Callable
 from aiohttp import web
 
 from rocketns.admin import page, probes
-from rocketns.admin.answers import GATE, HOSTS, VIEW, Hosts, add_headers, watched
+from rocketns.admin.answers import HOSTS, VIEW, Hosts, add_headers, watched
 from rocketns.admin.api import handlers
 from rocketns.admin.metrics import exposition
 from rocketns.admin.tokens import AdminGate, TokenAccess, class_of
@@ -68,7 +68,7 @@ class AdminServer(HttpPort):
         view.beat()
         config = self._facts.configuration.admin
         app = web.Application(middlewares=[watched])
-        app[VIEW], app[GATE] = view, self.gate
+        app[VIEW] = view
         app[HOSTS] = Hosts([socket.gethostname(), config.admin_address, *config.host_names])
         for add in FEATURES:
             add(app, view)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import threading
 from contextlib import ExitStack
 
 import pytest
+from aiohttp import web
 
 from interop.harness.wire import eventually
 from rocketns.server.http import connections
@@ -79,6 +81,18 @@ def test_requests_in_parts_and_one_after_the_other_are_answered_in_order(managed
         with connection.makefile("rb") as answers:
             got = answers.read()
     assert [part[:3] for part in got.split(b"HTTP/1.1 ")[1:]] == [b"200", b"404", b"200", b"413"]
+
+
+@pytest.mark.parametrize(("query", "status"), [("topic=T&as=no-view", 404), ("topic=T", 404), ("topic=T&x=1", 400)])
+def test_a_refused_request_is_not_kept_until_a_collection(managed: Managed, query: str, status: int) -> None:
+    """An error that something refers to keeps the frames that it passed, and so the request with its connection."""
+    gc.collect()
+    gc.disable()
+    try:
+        assert {managed.http.ask(f"/api/v1/route?{query}").status for _ in range(20)} == {status}
+        assert sum(isinstance(one, web.BaseRequest) for one in gc.get_objects()) < 5
+    finally:
+        gc.enable()
 
 
 def test_an_answer_says_nothing_of_versions_and_is_not_framed_or_cached(managed: Managed) -> None:

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from rocketns import __version__
 from rocketns.admin.api.paging import PagePlace, Parameter
+from rocketns.admin.api.route import ROUTE_PARAMETERS
 from rocketns.admin.api.rows import ErrorRow, RouteRow, StatusRow
-from rocketns.admin.api.tables import ROUTE_PARAMETERS, TABLES, ApiTable
+from rocketns.admin.api.tables import TABLES, ApiTable
 from rocketns.config.properties import java_name
 
 ROOT = "/api/v1"

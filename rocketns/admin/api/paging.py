@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple
 import orjson
 from aiohttp import web
 
+from rocketns.admin.api.rows import ErrorRow
 from rocketns.config.properties import java_name
 
 NUMBER = re.compile("[0-9]{1,8}")
@@ -33,8 +34,11 @@ PLAIN = {int, bool, type(None)}
 VALUES = {"text", "value", "says", "order_configuration", "error"}
 
 
-class BadQuery(Exception):
+class BadQuery(web.HTTPBadRequest):
     """A parameter that the API does not take."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(text=dumps(ErrorRow(why)).decode(), content_type="application/json")
 
 
 class Parameter(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from rocketns.admin.api.paging import dumps
+from rocketns.admin.api.paging import NAME, Parameter, dumps
 from rocketns.admin.api.rows import QueueRow, RouteRow
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE
@@ -16,7 +16,12 @@ from rocketns.views.checking import view_named
 
 # Of the queues and the filter servers of an answer.
 ROUTE_BYTES_MAX = 256 * 1024
+ERROR_CHARACTERS_MAX = 512  # it names all views
 
+ROUTE_PARAMETERS = (
+    Parameter("topic", "its whole name", NAME, is_required=True),
+    Parameter("as", "as a client gets it: its IP address, or the name of a view", NAME),
+)
 Row = TypeVar("Row")
 
 
@@ -30,12 +35,15 @@ class RouteCopy:
     view: str | None = None
 
 
-def copy_route(facts: Facts, topic: str, who: str | None = None) -> RouteCopy | None:
-    """A look: the route of a topic, None if it has none; as ``who`` gets it, see `view_named`. LookupError."""
-    view = None if who is None else view_named(facts.context.views, who)
+def copy_route(facts: Facts, topic: str, who: str | None = None) -> RouteCopy | str:
+    """A look: the route of a topic, as ``who`` gets it, see `view_named`; or why there is none."""
+    try:
+        view = None if who is None else view_named(facts.context.views, who)
+    except LookupError as error:
+        return str(error.args[0])[:ERROR_CHARACTERS_MAX]
     data = pick_up_route(facts.tables, facts.configuration.namesrv, topic, None if view is None else view.show)
     if data is None:
-        return None
+        return f"there is no topic {topic!r}"
     mappings = len(data.topic_queue_mapping_by_broker or ())
     data.topic_queue_mapping_by_broker = None  # it is a table of control's
     return RouteCopy(data, mappings, facts.order_of(topic), None if view is None else view.name)

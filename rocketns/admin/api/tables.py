@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from rocketns.admin.api import copies
 from rocketns.admin.api.history import HistoryRow, LastHour
-from rocketns.admin.api.paging import LIMIT, NAME, OFFSET, TEXT, Parameter
+from rocketns.admin.api.paging import LIMIT, OFFSET, TEXT, Parameter
 from rocketns.admin.api.rows import (
     BrokerStateRow,
     ConnectionRow,
@@ -129,10 +129,6 @@ def _side_row(side: Side) -> SideRow:
     return SideRow(side.members, side.value == MISSING, side.group and side.group.cluster, addresses, queues)
 
 
-ROUTE_PARAMETERS = (
-    Parameter("topic", "its whole name", NAME, is_required=True),
-    Parameter("as", "as a client gets it: its IP address, or the name of a view", NAME),
-)
 TABLES = (
     ApiTable("brokers", "Brokers of the routes", BrokerStateRow,
           _copied(copies.copy_brokers),
