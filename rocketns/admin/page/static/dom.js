@@ -60,6 +60,15 @@ export function seen(element, block = "start") {
 // Of a member of a broker group.
 export const roleOf = (id) => id === 0 ? _("master") : _("slave %(id)s", {id});
 
+// Make the children of a list again, if what it shows has changed: somebody may read in it. `made` gets which details
+// were open, by what `data-of` names.
+export function showChanged(list, value, made) {
+  const shown = JSON.stringify(value);
+  if (list.dataset.shown === shown) return;
+  list.dataset.shown = shown;
+  list.replaceChildren(...made(new Map([...list.querySelectorAll("details")].map((one) => [one.dataset.of, one.open]))));
+}
+
 // A button with what a click does.
 export function makeButton(name, act, ...children) {
   const button = make("button", name, ...children);
