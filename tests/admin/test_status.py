@@ -194,10 +194,10 @@ def test_each_kind_with_words_is_told() -> None:
     assert {type(event) for event, _ in TOLD.values()} | NOT_TOLD == set(get_args(e.Event))
 
 
-def row(state: State, silent_ms: int) -> BrokerStateRow:
-    """Of a slave, in a group without a master."""
+def row(state: State, silent_ms: int, broker: str = "b", number: int = 1) -> BrokerStateRow:
+    """Of a slave, if it is not said."""
     columns: dict[str, Any] = {one.name: None for one in fields(BrokerStateRow)}
-    known = {"broker": "b", "id": 1, "state": state, "last_heartbeat": NOW_MS - silent_ms}
+    known = {"broker": broker, "id": number, "state": state, "last_heartbeat": NOW_MS - silent_ms}
     return BrokerStateRow(**columns | known)
 
 
@@ -214,18 +214,18 @@ def test_nothing_is_critical_while_brokers_have_had_no_time_to_register() -> Non
 def test_a_pause_of_this_server_stands_before_the_heartbeats_that_are_late_since_then() -> None:
     def found(silent_ms: int) -> list[str]:
         pause = RecentChange(1, NOW_MS - 5_000, "stall", amount=STALL_MS)
-        late = BrokersCopy((row("late", silent_ms),), 1, ())
+        late = BrokersCopy((row("late", silent_ms, "b", 0),), 1, ())
         return [one.text for one in assess(StatusScene(late, changes=[pause], now_ms=NOW_MS))]
 
     paused = "This name server did not run for 3 seconds"
-    assert found(5_001) == [paused, "Heartbeats are late since this name server did not run: b (slave 1)"]
-    assert found(5_000) == [paused, "Heartbeats are late: b (slave 1)"]
+    assert found(5_001) == [paused, "Heartbeats are late since this name server did not run: b (master)"]
+    assert found(5_000) == [paused, "Heartbeats are late: b (master)"]
 
 
 def test_a_master_that_was_moved_was_last_at_its_last_address() -> None:
     said = (("reg", "a:1"), ("reg", "a:2"), ("conflict", "a:3"))
     changes = [RecentChange(number, 0, event, "C", "b", 0, address) for number, (event, address) in enumerate(said)]
-    brokers = BrokersCopy((row("live", 0),), 2, ("b", "c"))
+    brokers = BrokersCopy((row("live", 0), row("live", 0, "c")), 2, ("b", "c"))
     (found,) = assess(StatusScene(brokers, changes=changes))
     assert found.text == "No master: b (last at a:2), c"
 
