@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocketns.client.remoting_client import RemotingClient
+from rocketns.client.seeding import seeded_routes, seeds_of
 from rocketns.config import Configuration
 from rocketns.protocol.codes import SerializeType
 from rocketns.routeinfo.doubt import DoubtReason
@@ -18,7 +19,6 @@ from rocketns.routeinfo.prior_routes import PriorRoutes, leave_out_long_names
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.clock import Clock
 from rocketns.server.publishing.publisher import Publisher
-from rocketns.server.seeding import seeded_routes, seeds_of
 
 if TYPE_CHECKING:
     from rocketns.journal.restore import Restored

@@ -13,6 +13,7 @@ from rocketns import files
 from rocketns.access.policy import Policy
 from rocketns.access.refusals import INTERVAL_MS
 from rocketns.client.connection import Forget, OutgoingConnection
+from rocketns.client.reach import ReachRules, refuses
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration, properties
 from rocketns.files import FileWriter
@@ -20,16 +21,15 @@ from rocketns.first_routes import FirstRoutes
 from rocketns.processor.trail import COUNTED_EVERY_MS
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.server.clock import Clock
-from rocketns.server.confirming import TICK_MS, Confirming
-from rocketns.server.control.expiry import SCAN
+from rocketns.server.control.expiry import CONFIRM_EVERY_MS, SCAN
 from rocketns.server.core import Core, CoreState, Outside
 from rocketns.server.facts import Facts, JournalFacts
 from rocketns.server.fleet import FleetWatch, OwnTables
 from rocketns.server.following import WATCH_INTERVAL_MS as FOLLOW_INTERVAL_MS
-from rocketns.server.following import AccessFile, ViewsFile, in_a_thread
+from rocketns.server.following import AccessFile, ViewsFile
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.missing.watching import TICK_MS as MISSING_INTERVAL_MS
-from rocketns.server.outgoing import ChargedConnection, ReachRules, refuses
+from rocketns.server.outgoing import ChargedConnection
 from rocketns.server.process import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.publishing.publisher import Prepared
 from rocketns.server.reactors.handle import REPORT_INTERVAL_MS, RateWatch, drain_counts, flagged_networks, make_reactors
@@ -47,7 +47,6 @@ FIRST_KV_PRINT_MS = 60_000
 KV_PRINT_INTERVAL_MS = 10 * 60_000
 # The shortest interval.
 IDLE_CHECK_INTERVAL_MS = 1_000
-REFUSED_INTERVAL_MS = 10_000
 # At the end: how long answers wait for the disk while their connections are open, and how long the writes may take.
 ANSWER_WITHIN_S = 0.6
 WRITE_WITHIN_S = 2.4
@@ -91,32 +90,30 @@ class NamesrvController:
             configuration.read_tls, limits=limits, reach=self.reach, make_connection=self._charged, is_mute=is_mute
         )
         self.core = core = Core(configuration, self.clock, state, self._outside())
-        self.access_file = AccessFile(configuration.access.access_file, self._follow_policy, in_a_thread)
+        self.access_file = AccessFile(configuration.access.access_file, self._follow_policy)
         self.views_file = ViewsFile(
-            configuration.access.views_file, state.publisher.prepare_views, self._use_views, state.tables, in_a_thread,
+            configuration.access.views_file, state.publisher.prepare_views, self._use_views, state.tables,
             trusts_announced=bool(configuration.access.proxies),
         )  # fmt: skip
         self.first_routes = FirstRoutes(configuration, self.clock, state.tables, state.publisher, self.client)
 
         self.rates = RateWatch(limits, self.reactors.hosts)
         self.reactor_transport = ReactorTransport(configuration, self.reactors, core.control, self.clock, self.tls)
-        core.missing.take_from(self.reactor_transport.drain_missing)
+        core.missing.drain = self.reactor_transport.drain_missing
 
-        deliver, refusing = core.delivery.deliver, partial(refuses, self.reach)
-        self.confirming = Confirming(configuration.restore, state.tables, self.clock, core.expiry, refusing, deliver)
         own = OwnTables(state.tables, state.publisher.slots)
-        self.fleet = FleetWatch(configuration, own, self.clock, deliver, self._charged)
+        self.fleet = FleetWatch(configuration, own, self.clock, core.delivery.deliver, self._charged)
         self._add_jobs()
         self.facts = Facts(
             core, self.name, self.reactor_transport, self.tls, self.fleet, self.writer, self._read_journal
         )
 
     def _outside(self) -> Outside:
-        journal = self.journal
+        journal, world = self.journal, (self.client, self.writer, self.reactors, partial(refuses, self.reach))
         if journal is None:
-            return Outside(self.client, self.writer, self.reactors)
+            return Outside(*world)
         lookups = journal.lookups.count if journal.counts_lookups else None
-        return Outside(self.client, self.writer, self.reactors, journal.record, journal.written.when_written, lookups)
+        return Outside(*world, journal.record, journal.written.when_written, lookups)
 
     def _read_journal(self) -> JournalFacts | None:
         if self.journal is None:
@@ -153,8 +150,8 @@ class NamesrvController:
         add(SCAN, self.core.expiry.scan, first_ms=now_ms + FIRST_SCAN_MS, every_ms=scan_ms)
         add("printAllPeriodically", self.core.context.kv_config.print_all,
             first_ms=now_ms + FIRST_KV_PRINT_MS, every_ms=KV_PRINT_INTERVAL_MS)  # fmt: skip
-        every(COUNTED_EVERY_MS, "countAdminRequests", self._deliver_counted)
-        every(TICK_MS, "confirmBrokers", self.confirming.tick)
+        every(COUNTED_EVERY_MS, "countedRequests", self._deliver_counted)
+        every(CONFIRM_EVERY_MS, "confirmBrokers", self.core.expiry.confirm)
         every(IDLE_CHECK_INTERVAL_MS, "closeIdle", self._close_idle)
         every(WATCH_INTERVAL_MS, "FileWatchService", self.tls.check_files)
         every(REPORT_INTERVAL_MS, "reportRates", self.rates.report)
@@ -165,13 +162,17 @@ class NamesrvController:
         if config.access.views_file:
             every(FOLLOW_INTERVAL_MS, "viewsFile", self.views_file.check)
             self.core.delivery.watch(self.views_file.watch)
-        every(REFUSED_INTERVAL_MS, "refusedRequests", self._tell_refused)
         if self.journal is not None:
             every(config.journal.journal_fsync_ms, "journal", self._tick_journal)
 
-    def _deliver_counted(self) -> None:
-        """Admin requests without effect that were repeated: those since the last call."""
-        self.core.delivery.deliver([*self.core.context.trail.take_counted()], self.clock.now())
+    def _deliver_counted(self, after_ms: int = INTERVAL_MS) -> None:
+        """Requests that were only counted since their last event: of admins, those that repeat one without effect;
+        refused ones, also takeovers without a policy, whose last event is ``after_ms`` old.
+        """
+        now, context = self.clock.now(), self.core.context
+        context.note(context.trail.take_counted())
+        context.note(context.guard.refusals.due(now.ms, after_ms))
+        self.core.delivery.deliver(context.take_events(), now)
 
     def every(self, ms: int, name: str, run: Callable[[], None]) -> None:
         """Add a periodic job of the process itself. Call it before `start`."""
@@ -196,20 +197,20 @@ class NamesrvController:
         for listening in self._all_listening():
             listening.listen()
         self.configuration.netty.show_port(self.port)
-        self.core.context.note_restoring(restoring=True)  # a job may look whether the reactors may answer
+        self.core.context.restoring = True  # a job may look whether the reactors may answer
         self._wait_for_jobs()
         journal_ns = None if self.journal is None else self._journal_ns()
         filled = await self.first_routes.fill(journal_ns, self.port, self._let_peers_wait)
         if self.journal is not None:
             self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, self.clock.now().epoch_ms, filled)
-        self.core.context.note_restoring(restoring=False)
+        self.core.context.restoring = False
         if self.core.control.is_holding:
             self.core.control.release()
         else:
             self._accept()
         self.core.lookup_switch.update(self.clock.now())
         self.core.stalls.begin(self.reactor_transport)
-        self.confirming.tick()
+        self.core.expiry.confirm()
         self.fleet.follow(self.port)
 
     async def _let_peers_wait(self) -> None:
@@ -258,12 +259,6 @@ class NamesrvController:
         self.core.view_counts.renumber(self.core.context.views)
         self.core.context.views = views
 
-    def _tell_refused(self, after_ms: int = INTERVAL_MS) -> None:
-        """Those that were counted; without a policy, takeovers are."""
-        now = self.clock.now()
-        self.core.context.note(self.core.context.guard.refusals.due(now.ms, after_ms))
-        self.core.delivery.deliver(self.core.context.take_events(), now)
-
     def _tick_journal(self) -> None:
         if self.journal is not None and self.journal.is_started:
             self.journal.tick(self.clock.now().epoch_ms)
@@ -289,12 +284,13 @@ class NamesrvController:
         """
         for name, doc in self.configuration.unused().items():
             log.warning("%s is accepted but not used by rocketns (%s)", name, doc)
-        for sentence in self.configuration.passed_over():
-            log.warning("configuration file: %s", sentence)
-        for sentence in self.configuration.passed_over_system_properties():
-            log.warning("command line: %s", sentence)
-        for sentence in self.configuration.passed_over_tls():
-            log.warning("TLS properties file: %s", sentence)
+        for source, sentences in (
+            ("configuration file", self.configuration.passed_over()),
+            ("command line", self.configuration.passed_over_system_properties()),
+            ("TLS properties file", self.configuration.passed_over_tls()),
+        ):
+            for sentence in sentences:
+                log.warning("%s: %s", source, sentence)
 
     def reread(self) -> None:
         """Re-read the TLS files, and those properties of the configuration file that take effect without a restart."""
@@ -315,7 +311,7 @@ class NamesrvController:
         """With ``enableShutdownGracefully``, ask peers to leave for ``shutdownWaitTimeSeconds``, or until ``hurry``."""
         netty = self.configuration.netty
         if netty.enable_shutdown_gracefully:
-            self.core.context.go_away()
+            self.core.context.going_away = True
             self.core.lookup_switch.update(self.clock.now())
             log.info("answering GO_AWAY for %d s before stopping", netty.shutdown_wait_time_seconds)
             with contextlib.suppress(TimeoutError):
@@ -329,7 +325,6 @@ class NamesrvController:
         self.fleet.stop()
         self.core.control.stop()
         self.core.expiry.stop()
-        self.confirming.stop()
         self.reach.close()
         counts = self.core.context.registrations
         log.info("registrations: %d, %d of them repeated the broker's last body", counts.total, counts.repeated)
@@ -340,8 +335,7 @@ class NamesrvController:
         self.reactor_transport.stop()
         for listening in self._all_listening():
             listening.socket.close()
-        self._tell_refused(after_ms=0)
-        self._deliver_counted()
+        self._deliver_counted(after_ms=0)
         await self._stop_journal()
         await _wait(written, began + WRITE_WITHIN_S - asyncio.get_running_loop().time())
         if not written.is_set():

@@ -113,7 +113,7 @@ def _make_address_server(controller: NamesrvController) -> AddressServer:
     check_installed("rocketns.addressServer", "admin", {"aiohttp": "aiohttp"})
     from rocketns.addressserver.server import AddressServer  # its library takes 20 MB
 
-    return AddressServer(controller.configuration, controller.tls)
+    return AddressServer(controller.configuration, controller.port, controller.tls)
 
 
 async def _serve_until(
@@ -121,7 +121,7 @@ async def _serve_until(
 ) -> None:
     """From the boot line to the end of a graceful shutdown, which a second signal cuts short."""
     if address_server is not None:
-        address_server.start(controller.port)
+        address_server.serve()
     _say(controller.boot_line())
     controller.log_passed_over()
     supervisor.ready(controller.boot_line())

@@ -20,6 +20,7 @@ from rocketns.protocol.codes import ResponseCode, SerializeType
 log = logging.getLogger("rocketns.addressserver")
 
 LISTED_S = 10.0  # three probes. Brokers ask every 10 s, clients every 2 min
+KEPT_S = 3600.0  # the last list, from the last answer of any name server on
 ANSWER_WITHIN_S = 2.0
 # A name server without brokers is ready, too: brokers must find it before they can register there. One that refuses
 # requests without a signature answers those that have one.
@@ -29,8 +30,8 @@ READY = (ResponseCode.SUCCESS, ResponseCode.TOPIC_NOT_EXIST, ResponseCode.NO_PER
 class ReadyNameServers:
     """The name servers of the cluster by the addresses that brokers and clients use. Times are seconds of one clock.
 
-    If all fail at once, the last list is kept: more likely this server cannot reach them than that all are gone, and an
-    empty list would help nobody. One that said that it is not ready is not kept.
+    If all fail at once, the last list is kept for KEPT_S: more likely this server cannot reach them than that all are
+    gone, and an empty list would help nobody. One that said that it is not ready is not kept.
     """
 
     def __init__(self, client: RemotingClient, serialize_type: SerializeType) -> None:
@@ -57,19 +58,19 @@ class ReadyNameServers:
         """It says itself that it answers no lookups, so it is not listed."""
         self._answered_at_s.pop(addr, None)
 
-    def silent_s(self, now_s: float) -> float:
-        """Since one of them was ready; 0 if none ever was."""
-        return now_s - max(self._answered_at_s.values(), default=now_s)
+    def _judged_at_s(self, now_s: float) -> float:
+        """Now; while the last list is kept, the time of the last answer."""
+        last_s = max(self._answered_at_s.values(), default=now_s)
+        return last_s if LISTED_S < now_s - last_s <= KEPT_S else now_s
 
     def listed(self, now_s: float) -> tuple[str, ...]:
         """Sorted, so that all address servers that know the same give the same bytes."""
-        silent_s = self.silent_s(now_s)
-        since_s = now_s - silent_s if silent_s > LISTED_S else now_s
-        return tuple(sorted(addr for addr, at_s in self._answered_at_s.items() if since_s - at_s <= LISTED_S))
+        judged_at_s = self._judged_at_s(now_s)
+        return tuple(sorted(addr for addr, at_s in self._answered_at_s.items() if judged_at_s - at_s <= LISTED_S))
 
     def log_changes(self, now_s: float) -> None:
         """Log whatever is listed since the last call, or is not any more."""
-        listed, logged, is_kept = self.listed(now_s), self._logged, self.silent_s(now_s) > LISTED_S
+        listed, logged, is_kept = self.listed(now_s), self._logged, self._judged_at_s(now_s) < now_s
         for addr in sorted({*listed} - {*logged}):
             log.info("the address server lists the name server %s", addr)
         for addr in sorted({*logged} - {*listed}):
@@ -78,8 +79,9 @@ class ReadyNameServers:
         if logged and not listed:
             log.error("the address server lists no name server: brokers and clients keep the list that they have")
         if is_kept and not self._is_kept:
-            log.error("no name server answered the address server for %g s: it goes on listing %s. Check whether they "
-                      "run, and whether this machine reaches them", LISTED_S, ";".join(listed))  # fmt: skip
+            log.error("no name server answered the address server for %g s: it goes on listing %s, for %g s at most. "
+                      "Check whether they run, and whether this machine reaches them",
+                      LISTED_S, ";".join(listed), KEPT_S)  # fmt: skip
         if self._is_kept and not is_kept and listed:
             log.info("name servers answer the address server again")
         self._logged, self._is_kept = listed, is_kept
@@ -98,7 +100,6 @@ class ReadyNameServers:
         if code in READY:
             self.answered(addr, asyncio.get_running_loop().time())
         elif code != ResponseCode.SYSTEM_BUSY:  # busy for a moment is no reason to send everyone elsewhere
-            log.debug("name server %s answered a lookup with code %d", addr, code)
             self.refused(addr)
 
 

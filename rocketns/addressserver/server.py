@@ -13,14 +13,12 @@ import contextlib
 import logging
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from aiohttp import web
 
 from rocketns.addressserver.listing import ReadyNameServers, asked_addresses
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration
-from rocketns.config.tls import TlsConfig, TlsMode
 from rocketns.errors import StartupError
 from rocketns.protocol.codes import SerializeType
 from rocketns.server.http.connections import HttpGate
@@ -46,37 +44,32 @@ NOTHING_TO_LIST = (
 class AddressServer(HttpPort):
     """Made and called by control, except for what its loop calls."""
 
-    def __init__(self, configuration: Configuration, contexts: TlsContexts | None = None) -> None:
-        """``contexts``: for ``addressServerTls``. StartupError if its address is not usable, or there is nothing
-        to list.
+    def __init__(self, configuration: Configuration, port: int, contexts: TlsContexts) -> None:
+        """``port``: where the name server listens. ``contexts``: for ``addressServerTls``. StartupError if its address
+        is not usable, or there is nothing to list.
         """
-        netty, config = configuration.netty, configuration.discovery
-        self._config, self._bind_address, self._port = config, netty.bind_address, netty.listen_port
+        config = configuration.discovery
+        self._config, self._bind_address, self._port = config, configuration.netty.bind_address, port
         if not config.peer_addresses and not config.own_address(self._bind_address, self._port):
             raise StartupError(NOTHING_TO_LIST)
         self._client = RemotingClient(
-            lambda: probe_tls(configuration.read_tls()), answer_bytes_max=ANSWER_BYTES_MAX, failures=logging.DEBUG
+            lambda: configuration.read_tls().for_own_fleet(), answer_bytes_max=ANSWER_BYTES_MAX, failures=logging.DEBUG
         )
         self._listing = ReadyNameServers(self._client, SerializeType[configuration.serialize_type])
         self._changed = asyncio.Event()
         super().__init__(
             "address server", "address-server", config.address_server_at(self._bind_address),
             HttpGate(requests_per_s_max=REQUESTS_PER_S_MAX),
-            TlsPort(contexts) if contexts is not None and config.address_server_tls else None,
+            TlsPort(contexts) if config.address_server_tls else None,
             ipv4_only=configuration.ipv4_only, chosen_by="rocketns.addressServer",
         )  # fmt: skip
-
-    def start(self, port: int) -> None:
-        """Serve. The name server listens already, at ``port``."""
-        self._port = port
-        self.serve()
 
     def reread(self) -> None:
         """``peers`` may have changed."""
         self.call(self._changed.set)
 
     async def set_up(self) -> Callable[[], asyncio.Protocol]:
-        await self._set_addresses()
+        await self._ask_all(addresses_changed=True)
         self._asking = self._loop.create_task(self._ask_again_and_again())
         return web.Server(self._handle, **AIOHTTP)
 
@@ -98,19 +91,17 @@ class AddressServer(HttpPort):
         while True:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), EVERY_S)
-            if self._changed.is_set():
-                await self._set_addresses()
-            else:
-                await self._listing.ask_all()
+            await self._ask_all(addresses_changed=self._changed.is_set())
 
-    async def _set_addresses(self) -> None:
+    async def _ask_all(self, *, addresses_changed: bool) -> None:
+        """What fails is logged, and tried again after EVERY_S, also the addresses."""
         self._changed.clear()
-        addresses = await asked_addresses(self._config, self._bind_address, self._port)
-        log.info("the address server asks %s whether they are ready", ";".join(sorted(addresses)))
-        self._listing.set_addresses(addresses)
-        await self._listing.ask_all()
-
-
-def probe_tls(config: TlsConfig) -> TlsConfig:
-    """A name server that takes TLS alone is asked over TLS, and so are the others of its cluster."""
-    return replace(config, enable=True) if config.mode is TlsMode.ENFORCING else config
+        try:
+            if addresses_changed:
+                addresses = await asked_addresses(self._config, self._bind_address, self._port)
+                log.info("the address server asks %s whether they are ready", ";".join(sorted(addresses)))
+                self._listing.set_addresses(addresses)
+            await self._listing.ask_all()
+        except Exception:
+            log.exception("the address server cannot ask the name servers; it tries again in %g s", EVERY_S)
+            self._loop.call_later(EVERY_S, self._changed.set)

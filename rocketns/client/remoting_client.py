@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from rocketns.addresses import host_of, literal, split
 from rocketns.client.connection import Forget, NotSentError, OutgoingConnection, RefusedError
 from rocketns.client.places import REST_S, REST_S_MAX, Places
+from rocketns.client.reach import ReachRules
 from rocketns.client.tls import client_context
 from rocketns.config import Limits
 from rocketns.config.limits import FRAME_BYTES_MAX
@@ -36,13 +37,6 @@ Value = TypeVar("Value")
 MakeConnection = Callable[[Forget, str, str, float], OutgoingConnection]
 
 
-class Reach(Protocol):
-    """Which of the addresses that brokers announce are connected to: see `rocketns.server.outgoing`."""
-
-    def is_out(self, addr: str, announced_by: str | None) -> bool: ...
-    async def addresses(self, addr: str, announced_by: str | None) -> Sequence[tuple[object, tuple[object, ...]]]: ...
-
-
 def _whole(answer: RemotingCommand) -> RemotingCommand:
     return answer
 
@@ -59,7 +53,7 @@ class RemotingClient:
     def __init__(
         self, read_tls: Callable[[], TlsConfig], connect_timeout_s: float = CONNECT_TIMEOUT_S,
         answer_bytes_max: int = FRAME_BYTES_MAX, failures: int = logging.WARNING, limits: Limits | None = None,
-        reach: Reach | None = None, make_connection: MakeConnection = OutgoingConnection, is_mute: bool = False,
+        reach: ReachRules | None = None, make_connection: MakeConnection = OutgoingConnection, is_mute: bool = False,
     ) -> None:  # fmt: skip
         limits = limits or Limits()
         self._is_mute = is_mute
@@ -79,7 +73,7 @@ class RemotingClient:
     def invoke_oneway(self, addr: str, frame: bytes, announced_by: str | None) -> None:
         """Send a frame to the broker at ``host:port`` as soon as there is a connection, if it may be connected to.
 
-        ``announced_by``: see `Reach`. The frame is dropped if connecting fails.
+        ``announced_by``: see `ReachRules`. The frame is dropped if connecting fails.
         """
         if self._closed or self._is_mute:
             return

@@ -10,7 +10,7 @@ TLS at all, as in Java, whose engine rejects the whole list.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
@@ -106,6 +106,10 @@ class TlsConfig:
             ciphers=tuple(listed(merged.get("tls.ciphers", ""))),
             protocols=tuple(listed(merged.get("tls.protocols", ""))),
         )
+
+    def for_own_fleet(self) -> TlsConfig:
+        """For asking this name server and the others of its cluster: over TLS where it takes TLS alone."""
+        return replace(self, enable=True) if self.mode is TlsMode.ENFORCING else self
 
 
 def misread(given: Mapping[str, str]) -> list[str]:

@@ -5,7 +5,7 @@ The values never change: any thread may read them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -107,10 +107,49 @@ ADDRESSES_SHOWN_MAX = 16
 SIDE_CHARACTERS_MAX = 2_000
 PERMISSIONS = {0: "none", 2: "write only", 4: "read only", 6: "read and write"}
 
+DISAGREEMENTS_MAX = 200
+
 Said = dict[str, QueueData | None]
 
 
-def disagreement(item: Item, since_ms: int, sides: Mapping[View, list[str]], peers: Sequence[Compared],
+def disagreements(
+    peers: Iterable[Compared], readable: Sequence[Compared], own: Callable[[Item], View],
+    own_queues: Callable[[str], Queues],
+) -> tuple[list[Disagreement], int]:  # fmt: skip
+    """The first DISAGREEMENTS_MAX, causes before what follows from them, and how many more there are.
+
+    ``own``: what this name server says of a thing; ``own_queues``: the queues of its topics.
+    """
+    found = [(item, since_ms, sides) for item, since_ms in _suspected(peers).items()
+             if len(sides := _sides(item, own(item), readable)) > 1]  # fmt: skip
+    listed = sorted(found, key=lambda one: bool(follows(one[0], readable)))[:DISAGREEMENTS_MAX]
+    made = [_disagreement(item, since_ms, sides, readable, own_queues(item.name)) for item, since_ms, sides in listed]
+    return made, len(found) - len(made)
+
+
+def _suspected(peers: Iterable[Compared]) -> dict[Item, int]:
+    """Since when each thing differs, in the order in which it is listed."""
+    since: dict[Item, int] = {}
+    for peer in peers:
+        for item, suspicion in peer.suspects.lasting():
+            since[item] = min(suspicion.since_epoch_ms, since.get(item, suspicion.since_epoch_ms))
+    kinds = list(FactKind)
+    return dict(sorted(since.items(), key=lambda one: (kinds.index(one[0].kind), one[0].name)))
+
+
+def _sides(item: Item, own: View, readable: Iterable[Compared]) -> dict[View, list[str]]:
+    """Who says what. A peer that is not suspected says what this name server says.
+
+    There may be one side: this name server's value became like theirs since they were read.
+    """
+    sides: dict[View, list[str]] = {own: [OWN]}
+    for peer in readable:
+        suspicion = peer.suspects.of(item)
+        sides.setdefault(own if suspicion is None else suspicion.theirs, []).append(peer.addr)
+    return sides
+
+
+def _disagreement(item: Item, since_ms: int, sides: Mapping[View, list[str]], peers: Sequence[Compared],
                  own: Queues) -> Disagreement:  # fmt: skip
     """``sides``: who says what. ``peers``: those that can be read. ``own``: of a topic, this name server's queues."""
     if item.kind is FactKind.TOPIC:

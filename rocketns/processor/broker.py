@@ -121,7 +121,7 @@ def _with_room(
     """
     errors: list[BeyondBounds] = []
     for name in principals:
-        bounds = context.bounds_of(name)
+        bounds = context.guard.policy.bounds.get(name)
         error = None if bounds is None else growth().beyond(context.tables, name, bounds)
         if error is None:
             return name

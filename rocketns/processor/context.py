@@ -19,9 +19,8 @@ from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.logtext import LogLimiter
 from rocketns.processor.trail import Trail
 from rocketns.protocol.body.register_broker_body import KnownTopics
-from rocketns.protocol.codes import ANNOUNCED_ADDRESSES, RELEASES, Release
+from rocketns.protocol.codes import ANNOUNCED_ADDRESSES, RELEASES, Release, SerializeType
 from rocketns.protocol.command import RemotingCommand
-from rocketns.routeinfo.admission import PrincipalBounds
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
@@ -41,19 +40,20 @@ OBSERVED = "a bound of the access policy would refuse a request of", BOUND[1]
 class CountedRefusals:
     """Requests that are refused because of a bound: counted since the start, and logged once a second at the most.
 
-    ``words``: what happened, and what to do. ``last``: the broker that was refused last, empty if the request was of
-    none, and its address.
+    ``words``: what happened, and what to do. ``last_ms``: when it was, by the monotonic clock; None if it never was.
+    ``last``: the broker that was refused last, empty if the request was of none, and its address.
     """
 
     words: tuple[str, str] = FULL
     count: int = 0
+    last_ms: int | None = None
     last: tuple[str, str] = "", ""
     _lines: LogLimiter = field(default_factory=partial(LogLimiter, LOG_INTERVAL_MS))
 
     def note(self, error: RequestError, address: str, now_ms: int, broker: tuple[str, str] | None = None) -> None:
         """A request of the peer at ``address`` was refused. ``broker``: a name and an address to register."""
         self.count += 1
-        self.last = broker or ("", address)
+        self.last_ms, self.last = now_ms, broker or ("", address)
         if count := self._lines.due(now_ms):
             what, advice = self.words
             log.warning("%s %s: %s. Since the last such line: %d. %s", what, address, error.remark, count, advice)
@@ -116,17 +116,15 @@ class NamesrvContext:
     name that need not be decoded; without it every registration is decoded in full. ``writer`` writes the two files
     that requests change: ``config_file`` and the file of ``kv_config``. ``going_away`` is true during a graceful
     shutdown and a drain, ``restoring`` while the tables are filled. ``release`` is the release of RocketMQ that answers
-    follow. ``views`` says which addresses a client gets. ``guard`` says who may do what. ``beyond_bounds`` and
-    ``observed_beyond_bounds`` are requests that add more than their principal may register. ``principals`` and
-    ``access_key`` are those of the request that is being processed, none where its sender is not known; ``trail`` makes
-    events of admin requests.
+    follow, ``serialize_type`` the form of their headers. ``views`` says which addresses a client gets. ``guard`` says
+    who may do what. ``beyond_bounds`` and ``observed_beyond_bounds`` are requests that add more than their principal
+    may register. ``principals`` and ``access_key`` are those of the request that is being processed, none where its
+    sender is not known; ``trail`` makes events of admin requests.
     """
 
     configuration: Configuration
     kv_config: KVConfigManager
-    unregister_queue: UnregisterQueue
     started_ms: int
-    cluster_test: bool = False
     count_lookup: CountLookup | None = None
     note_missing: Callable[[str | None, Connection, Now], None] | None = None
     known_topics: Callable[[str], KnownTopics] | None = None
@@ -139,19 +137,26 @@ class NamesrvContext:
     beyond_bounds: CountedRefusals = field(default_factory=partial(CountedRefusals, BOUND))
     observed_beyond_bounds: CountedRefusals = field(default_factory=partial(CountedRefusals, OBSERVED))
     trail: Trail = field(default_factory=Trail)
-    guard: Guard = field(default_factory=Guard)
     views: Views = field(default_factory=Views)
     principals: tuple[str, ...] = ()
     access_key: str | None = None
     going_away: bool = field(default=False, init=False)
     restoring: bool = field(default=False, init=False)
+    cluster_test: bool = field(init=False)
+    unregister_queue: UnregisterQueue = field(init=False)
+    guard: Guard = field(init=False)
     config_file: WholeFile = field(init=False)
     release: Release = field(init=False)
+    serialize_type: SerializeType = field(init=False)
 
     def __post_init__(self) -> None:
-        self.release = RELEASES[self.configuration.compatible.compatible_version]
-        path = Path(self.configuration.namesrv.config_store_path)
-        self.config_file = WholeFile(path, "persist string2File error")
+        configuration, config = self.configuration, self.configuration.namesrv
+        self.cluster_test = config.cluster_test
+        self.unregister_queue = UnregisterQueue(config.un_register_broker_queue_capacity)
+        self.guard = Guard(trusts_announced=bool(configuration.access.proxies))
+        self.config_file = WholeFile(Path(config.config_store_path), "persist string2File error")
+        self.release = RELEASES[configuration.compatible.compatible_version]
+        self.serialize_type = SerializeType[configuration.serialize_type]
 
     def asked_by(self, principals: tuple[str, ...], access_key: str | None) -> None:
         """Whose request is processed next, as far as that is known."""
@@ -161,10 +166,6 @@ class NamesrvContext:
     def principal(self) -> str | None:
         """The first of ``principals``."""
         return self.principals[0] if self.principals else None
-
-    def bounds_of(self, principal: str) -> PrincipalBounds | None:
-        """What the principal may register; None where the policy has no bound for it."""
-        return self.guard.policy.bounds.get(principal)
 
     def view_of(self, command: RemotingCommand, peer: Connection) -> View | None:
         """The view for which a request is answered. None: with the addresses that brokers announced."""
@@ -187,19 +188,3 @@ class NamesrvContext:
         """All effects since the last call."""
         events, self.events = self.events, []
         return events
-
-    def go_away(self) -> None:
-        """A graceful shutdown or a drain begins."""
-        self.going_away = True
-
-    def stay(self) -> None:
-        """A drain ends before the process does."""
-        self.going_away = False
-
-    def note_restoring(self, *, restoring: bool) -> None:
-        """From now on lookups are answered before the tables are filled, or the tables are filled."""
-        self.restoring = restoring
-
-    def forget_known_topics(self) -> None:
-        """The slots may differ from the tables. From now on every registration is read in full."""
-        self.known_topics = None

@@ -30,9 +30,16 @@ def check_registration(tables: RouteTables, limits: Limits, asked: BrokerRegistr
     _check_broker(tables, limits.brokers_max, key, asked.broker_name, asked.broker_id)
     name, wrapper = tables.known_name(asked.broker_name), _applied(asked)
     beside = _routes_beside(tables, key, asked.filter_servers, wrapper)
-    table = None if wrapper is None else wrapper.topic_config_table
-    topics = 0 if table is None else _routes_of_topics(tables, limits, name, beside, table)
-    _check_routes(tables, limits, (name,), topics, beside)
+    table, routes = None if wrapper is None else wrapper.topic_config_table, 0
+    if table is not None:
+        topics = [*table.queues]
+        if table.renamed:
+            topics += [topic for topic in table.renamed.values() if topic is not None]
+        routes = routes_of(topics, 0)
+        own_room = limits.broker_routes_max - _routes_of_broker(tables, name)
+        if routes > min(limits.routes_max - tables.routes - beside, own_room):  # only near a limit are topics looked up
+            routes = routes_of([*_lacking(tables, name, table)], 0)
+    _check_routes(tables, limits, (name,), routes, beside)
 
 
 def _applied(asked: BrokerRegistration) -> TopicConfigWrapper | None:
@@ -83,18 +90,6 @@ def _routes_beside(
         former = known.get(topic, {}).get(info.bname)
         of_mappings += routes_of_mapping(topic, info) - (0 if former is None else routes_of_mapping(topic, former))
     return max(0, of_servers) + max(0, of_mappings)
-
-
-def _routes_of_topics(tables: RouteTables, limits: Limits, name: str, beside: int, table: TopicTable) -> int:
-    """How many more there would be at the most: only near a limit are topics looked up."""
-    topics = [*table.queues]
-    if table.renamed:
-        topics += [topic for topic in table.renamed.values() if topic is not None]
-    most = routes_of(topics, 0)
-    room = limits.routes_max - tables.routes - beside, limits.broker_routes_max - _routes_of_broker(tables, name)
-    if most <= min(room):
-        return most
-    return routes_of([*_lacking(tables, name, table)], 0)
 
 
 def _lacking(tables: RouteTables, name: str, table: TopicTable) -> Iterator[str]:

@@ -49,15 +49,15 @@ class Connection:
     def note_sender(self, language: str | None, version: int) -> None:
         self.language, self.version = language, version
 
-    def note_known(self, is_known: bool) -> None:
-        self.is_known = is_known
-
     @property
     def is_full(self) -> bool:
         return False
 
     def allow_lookups(self) -> None:
         """Its peer may look routes up, whatever is in the requests: until the policy changes control is not asked."""
+
+    def release(self, frame_bytes: int) -> None:
+        """One of its frames no longer waits for control."""
 
     def begin_request(self) -> None:
         self.in_flight += 1

@@ -273,7 +273,8 @@ class RouteTables:
         self.cluster_addr_table.setdefault(cluster, set()).add(name)
         if cluster == group.cluster:
             self.assumed.discard(name)
-        self._settle_cluster(group)
+        if name in self.assumed:
+            self._settle_cluster(group)
 
     def remove_member(self, group: BrokerData, broker_id: int) -> None:
         """Free an id of a group."""
@@ -288,12 +289,13 @@ class RouteTables:
             self.orphans.pop(key, None)
         if cluster != group.cluster and cluster not in self.registrants[name].values():
             self._unlist(cluster, name)
-        self._settle_cluster(group)
+        if name in self.assumed:
+            self._settle_cluster(group)
 
     def _settle_cluster(self, group: BrokerData) -> None:
         """A group whose own cluster is assumed takes that of a member, once no member registered with its own."""
         name, former = group.broker_name, group.cluster
-        clusters = self.registrants[name].values() if name in self.assumed else ()
+        clusters = self.registrants[name].values()
         if not clusters or former in clusters:
             return
         self.assumed.discard(name)

@@ -6,26 +6,24 @@ beside the first can build it alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns._fast.routes.routes import PublishedTopics
-from rocketns.access.guard import Guard
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration
 from rocketns.files import FileWriter
 from rocketns.kvconfig.manager import KVConfigManager
-from rocketns.processor.context import CountLookup, NamesrvContext, UnregisterQueue
-from rocketns.protocol.codes import SerializeType
+from rocketns.processor.context import CountLookup, NamesrvContext
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.clock import Clock, Jobs
-from rocketns.server.control.answering import Answering, DeferredLookups
+from rocketns.server.control.answering import Answering
 from rocketns.server.control.control import Control
 from rocketns.server.control.expiry import Expiry
-from rocketns.server.control.housekeeping import BrokerHousekeeping, MassSilence
+from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.missing.watching import MissingWatch
 from rocketns.server.product_environment import ProductEnvironment
 from rocketns.server.publishing.delivery import EventDelivery, MinBrokerNotifier, Recorder
@@ -45,11 +43,15 @@ class CoreState:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """How the core reaches the world. ``record``, ``when_written`` and ``count_lookup`` are the journal's."""
+    """How the core reaches the world. ``record``, ``when_written`` and ``count_lookup`` are the journal's.
+
+    ``refuses``: see `Expiry`.
+    """
 
     client: RemotingClient
     writer: FileWriter
     reactors: Reactors
+    refuses: Callable[[str, str | None], Awaitable[bool]]
     record: Recorder | None = None
     when_written: Callable[[Callable[[], None]], None] | None = None
     count_lookup: CountLookup | None = None
@@ -59,45 +61,25 @@ class Core:
     """Each part is given the parts that it calls: tables → what publishes events → control → what watches time."""
 
     def __init__(self, configuration: Configuration, clock: Clock, state: CoreState, outside: Outside) -> None:
-        config, tables, self.publisher = configuration.namesrv, state.tables, state.publisher
-        serialize_type = SerializeType[configuration.serialize_type]
+        tables, self.publisher = state.tables, state.publisher
         self.configuration, self.clock, self.reactors = configuration, clock, outside.reactors
         self.missing = MissingWatch(tables, clock)
         self.context = NamesrvContext(
-            configuration,
-            state.kv_config,
-            UnregisterQueue(config.un_register_broker_queue_capacity),
-            started_ms=clock.now().ms,
-            cluster_test=config.cluster_test,
-            count_lookup=outside.count_lookup,
-            note_missing=self.missing.note,
-            known_topics=partial(PublishedTopics, self.publisher.slots),
-            route_digests=self.publisher.digests,
-            writer=outside.writer,
-            tables=tables,
-            guard=Guard(trusts_announced=bool(configuration.access.proxies)),
-        )
-        version = self.context.release.version
+            configuration, state.kv_config, clock.now().ms, outside.count_lookup, self.missing.note,
+            partial(PublishedTopics, self.publisher.slots), self.publisher.digests, outside.writer, tables,
+        )  # fmt: skip
         self.view_counts = ViewCounts(self.reactors.lookups_of_views)
         self.lookup_switch = LookupSwitch(self.context, self.reactors)
-        notifier = MinBrokerNotifier(config, tables, outside.client, serialize_type, version)
+        notifier = MinBrokerNotifier(self.context, outside.client)
         self.delivery = EventDelivery(self.context, self.publisher, self.lookup_switch, notifier, outside.record)
 
-        product = ProductEnvironment(outside.client, configuration.product_name_servers, serialize_type, version)
-        deferred = DeferredLookups(self.reactors)
-        answering = Answering(
-            self.context,
-            clock,
-            self.delivery,
-            product,
-            deferred,
-            serialize_type,
-            outside.when_written,
-            self.reactors.remember_allowed,
-        )
+        product = ProductEnvironment(outside.client, configuration.product_name_servers, self.context.serialize_type,
+                                     self.context.release.version)  # fmt: skip
+        answering = Answering(self.context, clock, self.delivery, product, self.reactors, outside.when_written)
         self.jobs = Jobs()
         self.stalls = StallWatch(clock, self.jobs, tables, self.delivery)
-        silence = MassSilence(self.context, clock, self.delivery)
-        housekeeping = BrokerHousekeeping(self.context, clock, self.delivery, self.stalls, silence)
-        self.control = Control(configuration, clock, answering, housekeeping, deferred, self.reactors)
-        self.expiry = Expiry(self.context, clock, self.jobs, self.stalls, self.control, silence)
+        housekeeping = BrokerHousekeeping(self.context, clock, self.delivery, self.stalls)
+        self.control = Control(configuration, clock, answering, housekeeping, self.reactors)
+        self.expiry = Expiry(
+            self.context, clock, self.jobs, self.stalls, self.delivery, self.control, housekeeping, outside.refuses
+        )

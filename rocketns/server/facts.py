@@ -74,8 +74,7 @@ class Facts:
 
     def drain(self, *, begins: bool) -> None:
         """Begin or end the drain."""
-        context = self.context
-        context.go_away() if begins else context.stay()
+        self.context.going_away = begins
         self._core.lookup_switch.update(self.now())
 
     def measure(self, measures: Measures) -> None:

@@ -24,7 +24,6 @@ from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.client.remoting_client import MakeConnection, RemotingClient
 from rocketns.client.resolving import others_and_own
 from rocketns.config import Configuration
-from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.errors import BodyDecodeError
 from rocketns.fleet.answers import (
     Differing,
@@ -38,7 +37,7 @@ from rocketns.fleet.comparing import FactKind, Item
 from rocketns.fleet.digests import DIGEST_BYTES
 from rocketns.fleet.group_view import GroupView, group_view
 from rocketns.fleet.queue_view import QueueDifference, queue_difference
-from rocketns.fleet.state import OWN, Disagreement, FleetState, Member, disagreement, follows
+from rocketns.fleet.state import OWN, Disagreement, FleetState, Member, disagreements
 from rocketns.fleet.suspects import SUSPECTS_MAX, Compared, View
 from rocketns.javatext import parse_int
 from rocketns.processor.context import Now
@@ -72,9 +71,11 @@ class OwnTables(RouteDigests):
                 views[name] = group_view(group)
         return views
 
-    def group(self, name: str) -> GroupView | None:
-        """One group; None if it is not there, or has no address."""
-        group = self._tables.broker_addr_table.get(name)
+    def view(self, item: Item) -> View:
+        """What this name server says of a thing; None if it is not there, or is a group without an address."""
+        if item.kind is FactKind.TOPIC:
+            return self.topic(item.name)
+        group = self._tables.broker_addr_table.get(item.name)
         return group_view(group) if group is not None and group.broker_addrs else None
 
     def topic_names(self) -> list[str]:
@@ -104,7 +105,7 @@ class Peer(Compared):
 
     def __init__(
         self, server: NameServer, own: OwnTables, lookups_max: int, epoch_ms: Callable[[], int],
-        name_bytes_max: int = NAME_BYTES_MAX,
+        name_bytes_max: int,
     ) -> None:  # fmt: skip
         super().__init__(server.addr)
         self._server = server
@@ -159,17 +160,15 @@ class Peer(Compared):
             self.suspects.judge(Item(FactKind.BROKER, name), own_group, theirs, self._epoch_ms())
 
     async def _read_topics(self) -> None:
-        if self._kind == OTHER:
-            await self._read_other()
-            return
-        also = {ResponseCode.REQUEST_CODE_NOT_SUPPORTED}
-        answer = await self._server.ask(RequestCode.GET_ROUTE_DIGESTS, {}, also)
-        if answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+        if self._kind != OTHER:
+            also = {ResponseCode.REQUEST_CODE_NOT_SUPPORTED}
+            answer = await self._server.ask(RequestCode.GET_ROUTE_DIGESTS, {}, also)
+            if answer.code not in also:
+                self._kind, self._topics = ROCKETNS, parse_int(answer.ext("topics") or "")
+                await self._read_buckets(answer.body or b"")
+                return
             self._kind, self._names_due_ms = OTHER, 0
-            await self._read_other()
-            return
-        self._kind, self._topics = ROCKETNS, parse_int(answer.ext("topics") or "")
-        await self._read_buckets(answer.body or b"")
+        await self._read_other()
 
     async def _read_buckets(self, theirs: bytes) -> None:
         if len(theirs) != DIGEST_BYTES * DIGEST_BUCKETS:
@@ -277,7 +276,6 @@ CONNECT_WITHIN_S = 1.5
 ANSWER_WITHIN_S = 2.0
 # A larger answer of a peer ends its connection.
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
-DISAGREEMENTS_MAX = 200
 EVENTS_AT_ONCE_MAX = 20
 
 Deliver = Callable[[list[Event], Now], object]
@@ -368,40 +366,15 @@ class FleetWatch:
 
     def refresh(self) -> None:
         """Replace ``state``, and deliver what changed as events."""
-        since = self._suspected()
-        readable = [peer for peer in self._peers.values() if peer.member().is_readable]
-        found = [(item, sides) for item in since if len(sides := self._sides(item, readable)) > 1]
-        chosen = sorted(found, key=lambda one: bool(follows(one[0], readable)))[:DISAGREEMENTS_MAX]  # causes first
-        listed = [
-            disagreement(item, since[item], sides, readable, self._own.queues(item.name)) for item, sides in chosen
-        ]
+        peers = list(self._peers.values())
+        readable = [peer for peer in peers if peer.member().is_readable]
+        listed, omitted = disagreements(peers, readable, self._own.view, self._own.queues)
         groups, topics = self._own.counts()
         own = Member(OWN, "rocketns", "", self._since_ms, self._epoch_ms(), groups, topics)
-        members = (own, *(peer.member() for peer in self._peers.values()))
-        self.state = FleetState(self._epoch_ms(), members, tuple(listed), len(found) - len(listed))
+        members = (own, *(peer.member() for peer in peers))
+        self.state = FleetState(self._epoch_ms(), members, tuple(listed), omitted)
         if events := self._changes(listed):
             self._deliver(events, self._clock.now())
-
-    def _suspected(self) -> dict[Item, int]:
-        """Since when each thing differs, in the order in which it is listed."""
-        since: dict[Item, int] = {}
-        for peer in self._peers.values():
-            for item, suspicion in peer.suspects.lasting():
-                since[item] = min(suspicion.since_epoch_ms, since.get(item, suspicion.since_epoch_ms))
-        kinds = list(FactKind)
-        return dict(sorted(since.items(), key=lambda one: (kinds.index(one[0].kind), one[0].name)))
-
-    def _sides(self, item: Item, readable: Iterable[Peer]) -> dict[View, list[str]]:
-        """Who says what. A peer that is not suspected says what this name server says.
-
-        There may be one side: this name server's value became like theirs since they were read.
-        """
-        own: View = self._own.group(item.name) if item.kind is FactKind.BROKER else self._own.topic(item.name)
-        sides: dict[View, list[str]] = {own: [OWN]}
-        for peer in readable:
-            suspicion = peer.suspects.of(item)
-            sides.setdefault(own if suspicion is None else suspicion.theirs, []).append(peer.addr)
-        return sides
 
     def _changes(self, listed: Sequence[Disagreement]) -> list[Event]:
         """The changes that were not delivered yet. Those beyond the limit for one call wait for the next."""

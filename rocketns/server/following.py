@@ -25,7 +25,7 @@ from rocketns.addresses import read_server
 from rocketns.errors import StartupError
 from rocketns.files import read_text
 from rocketns.routeinfo import events as e
-from rocketns.routeinfo.tables import RouteTables
+from rocketns.routeinfo.tables import BrokerLiveInfo, RouteTables
 from rocketns.server.listening import Listening, bind
 from rocketns.server.publishing.publisher import Prepared
 from rocketns.views.views import Views
@@ -65,55 +65,13 @@ def _digest(path: str) -> bytes:
         return b""
 
 
-class Parse(NamedTuple):
-    """``read`` makes a value of a path, its text and the files that it names. PolicyError. ``bytes_max``: of each."""
-
-    read: Callable[[str, str, ReadFile], Any]
-    bytes_max: int
-
-
 @dataclass
 class FileReading(Generic[Value]):
-    """One reading of all files. ``stamps``: of each before it was read. Any thread."""
+    """What one reading of all files found. ``stamps``: of each before it was read."""
 
-    path: str
-    parse: Parse
     stamps: Stamps = field(default_factory=dict)
     value: Value | None = None
     error: PolicyError | None = None
-
-    def read(self) -> FileReading[Value]:
-        """Sets ``value``, or ``error``."""
-        try:
-            self.value = self.parse.read(self.path, self._text(self.path), self._named)
-        except PolicyError as error:
-            self.error = error
-        except Exception as error:  # an unforeseen one must not end the watching
-            log.exception("%s cannot be read", self.path)
-            self.error = PolicyError(self.path, 0, f"it cannot be read: {type(error).__name__}")
-        return self
-
-    def _named(self, path: str) -> str:
-        """A file that this one names, relative to its folder."""
-        return self._text(str(Path(self.path).parent / path))
-
-    def _text(self, path: str) -> str:
-        self.stamps[path] = _stamp(path)
-        try:
-            text = read_text(path, self.parse.bytes_max)
-        except ValueError as error:
-            raise PolicyError(path, 0, str(error)) from None
-        if not text.strip():
-            raise PolicyError(path, 0, "it is empty")  # as long as it is being written
-        return text
-
-
-Run = Callable[[Callable[[], FileReading[Any]], Callable[[FileReading[Any]], None]], None]
-
-
-def at_once(read: Callable[[], FileReading[Any]], take: Callable[[FileReading[Any]], None]) -> None:
-    """Read here and now."""
-    take(read())
 
 
 def in_a_thread(read: Callable[[], FileReading[Any]], take: Callable[[FileReading[Any]], None]) -> None:
@@ -127,29 +85,36 @@ def in_a_thread(read: Callable[[], FileReading[Any]], take: Callable[[FileReadin
 
 
 class FollowedFile(Generic[Value]):
-    """The file of a property, of which ``follow`` gets each new value. Control only.
+    """The file of a property, of which `use` gets each new value. Control only. ``path`` is "" if there is none.
 
-    ``what`` names its content in log lines. ``run`` reads it when it changed: `in_a_thread`, or `at_once`.
+    ``content`` names it in log lines, ``bytes_max`` bounds each file. When it changed it is read in a thread.
     """
 
-    def __init__(
-        self, what: str, name: str, path: str, parse: Parse, follow: Callable[[Value], None], run: Run = at_once
-    ) -> None:
-        self._what, self._property, self._path, self._parse = what, name, path, parse
-        self._follow = follow
-        self._run = run
+    content: str
+    property_name: str
+    bytes_max: int
+
+    def __init__(self, path: str) -> None:
+        self._path = path
         self._stamps: Stamps = {}
         self._seen: Stamps = {}
         self._is_reading = self._is_asked = False
         self.failures = 0
 
+    def parse(self, path: str, text: str, named: ReadFile) -> Value:
+        """Any thread. ``named`` reads a file that this one names. PolicyError."""
+        raise NotImplementedError
+
+    def use(self, value: Value) -> None:
+        """The file has changed, or was read first."""
+        raise NotImplementedError
+
     def read_first(self) -> None:
         """StartupError if it cannot be used."""
-        reading: FileReading[Value] = FileReading(self._path, self._parse).read()
+        reading = self._read()
         if reading.error is not None:
-            raise StartupError(f"{self._what} of rocketns.{self._property} cannot be used: {reading.error}") from (
-                reading.error
-            )
+            message = f"{self.content} of rocketns.{self.property_name} cannot be used: {reading.error}"
+            raise StartupError(message) from reading.error
         self._take(reading)
 
     def check(self) -> None:
@@ -161,24 +126,43 @@ class FollowedFile(Generic[Value]):
         stamps = {path: _stamp(path) for path in self._stamps}
         if stamps == self._seen and (self._is_asked or stamps != self._stamps):
             self._is_reading, self._is_asked = True, False
-            self._run(FileReading(self._path, self._parse).read, self._took)
+            in_a_thread(self._read, self._take)
         self._seen = stamps
 
     def reread(self) -> None:
         """The next `check` that finds the files as they were reads them again."""
         self._is_asked = True
 
-    def _took(self, reading: FileReading[Value]) -> None:
-        self._is_reading = False
-        self._take(reading)
+    def _read(self) -> FileReading[Value]:
+        """Any thread."""
+        reading, folder = FileReading[Value](), Path(self._path).parent
+
+        def text_of(path: str) -> str:
+            reading.stamps[path] = _stamp(path)
+            try:
+                text = read_text(path, self.bytes_max)
+            except ValueError as error:
+                raise PolicyError(path, 0, str(error)) from None
+            if not text.strip():
+                raise PolicyError(path, 0, "it is empty")  # as long as it is being written
+            return text
+
+        try:
+            reading.value = self.parse(self._path, text_of(self._path), lambda path: text_of(str(folder / path)))
+        except PolicyError as error:
+            reading.error = error
+        except Exception as error:  # an unforeseen one must not end the watching
+            log.exception("%s cannot be read", self._path)
+            reading.error = PolicyError(self._path, 0, f"it cannot be read: {type(error).__name__}")
+        return reading
 
     def _take(self, reading: FileReading[Value]) -> None:
-        self._stamps = reading.stamps
+        self._is_reading, self._stamps = False, reading.stamps
         if reading.error is not None:
             self.failures += 1
-            log.error("%s stays as it was: %s", self._what, reading.error)
+            log.error("%s stays as it was: %s", self.content, reading.error)
         if reading.value is not None:
-            self._follow(reading.value)
+            self.use(reading.value)
 
 
 def _stamp(path: str) -> Stamp | None:
@@ -200,9 +184,11 @@ OPEN_TO_ALL = (
 class AccessFile(FollowedFile[Policy]):
     """``path`` is "" without access control. ``follow`` gets each new policy. Control only."""
 
-    def __init__(self, path: str, follow: Callable[[Policy], None], run: Run = at_once) -> None:
-        super().__init__("the policy", "accessFile", path, Parse(_read_policy, POLICY_BYTES_MAX), self._use, run)
-        self._follow_policy = follow
+    content, property_name, bytes_max = "the policy", "accessFile", POLICY_BYTES_MAX
+
+    def __init__(self, path: str, follow: Callable[[Policy], None]) -> None:
+        super().__init__(path)
+        self._follow = follow
 
     def start(self, port: int) -> None:
         """Read the policy. StartupError if it cannot be used."""
@@ -215,26 +201,21 @@ class AccessFile(FollowedFile[Policy]):
             access_log.warning("core dumps of this process may hold secrets: %s", error)
         self.read_first()
 
-    def _use(self, policy: Policy) -> None:
-        self._follow_policy(policy)
-        _log_policy(policy)
+    def parse(self, path: str, text: str, named: ReadFile) -> Policy:
+        policy = read_policy(path, text, named)
+        _ = policy.index  # made here, where nobody waits for it
+        return policy
 
-
-def _read_policy(path: str, text: str, named: ReadFile) -> Policy:
-    policy = read_policy(path, text, named)
-    _ = policy.index  # made here, where nobody waits for it
-    return policy
-
-
-def _log_policy(policy: Policy) -> None:
-    modes = ", ".join(f"{access} {policy.mode_of(access).word}" for access in RIGHTS)
-    access_log.info("access control: %d principals, %d access keys; %s; takeover %s",
-             len(policy.principals), len(policy.secrets), modes, policy.takeover.word)  # fmt: skip
-    for sentence in policy.warnings():
-        access_log.warning(sentence)
-    if policy.is_off:
-        also = "" if policy.takeover is Mode.ENFORCE else ", and nothing is refused"
-        access_log.warning("access control: the modes of all classes are off%s", also)
+    def use(self, policy: Policy) -> None:
+        self._follow(policy)
+        modes = ", ".join(f"{access} {policy.mode_of(access).word}" for access in RIGHTS)
+        access_log.info("access control: %d principals, %d access keys; %s; takeover %s",
+                        len(policy.principals), len(policy.secrets), modes, policy.takeover.word)  # fmt: skip
+        for sentence in policy.warnings():
+            access_log.warning(sentence)
+        if policy.is_off:
+            also = "" if policy.takeover is Mode.ENFORCE else ", and nothing is refused"
+            access_log.warning("access control: the modes of all classes are off%s", also)
 
 
 views_log = logging.getLogger("rocketns.views")
@@ -250,19 +231,21 @@ class ReadViews(NamedTuple):
 
 
 class ViewsFile(FollowedFile[ReadViews]):
-    """``path`` is "" without views. ``use`` puts all views in force, with what ``prepare`` made of them. Control only.
+    """``path`` is "" without views. ``follow`` puts all views in force, with what ``prepare`` made of them.
+    Control only.
 
     ``listening`` are the sockets of the views that the start found; later ones need a restart.
     """
 
+    content, property_name, bytes_max = "the list of views", "viewsFile", VIEWS_BYTES_MAX
+
     def __init__(
-        self, path: str, prepare: Callable[[Views], Prepared], use: Callable[[Views, Prepared], None],
-        tables: RouteTables, run: Run = at_once, *, trusts_announced: bool = False,
+        self, path: str, prepare: Callable[[Views], Prepared], follow: Callable[[Views, Prepared], None],
+        tables: RouteTables, *, trusts_announced: bool = False,
     ) -> None:  # fmt: skip
-        parse = Parse(self._read, VIEWS_BYTES_MAX)
-        super().__init__("the list of views", "viewsFile", path, parse, self._follow_views, run)
+        super().__init__(path)
         self._prepare = prepare
-        self._use = use
+        self._follow = follow
         self._tables = tables
         self._trusts_announced = trusts_announced
         self.views = Views()
@@ -278,15 +261,15 @@ class ViewsFile(FollowedFile[ReadViews]):
             host, port = read_server(listen) or ("", 0)
             self.listening.append(bind(host, port, ipv4_only=ipv4_only))
 
-    def _read(self, path: str, text: str, _: ReadFile) -> ReadViews:
-        """Any thread. The first file says where to listen."""
+    def parse(self, path: str, text: str, _: ReadFile) -> ReadViews:
+        """The first file says where to listen."""
         views = read_views(path, text)
         if self._listens is None:
             self._listens = tuple(view.listen for view in views if view.listen is not None)
         made = Views(views, self._listens, trusts_announced=self._trusts_announced)
         return ReadViews(made, self._prepare(made))
 
-    def _follow_views(self, read: ReadViews) -> None:
+    def use(self, read: ReadViews) -> None:
         views, listens = read.views, self._listens or ()
         wanted = [view.listen for view in views if view.listen is not None]
         for listen in wanted:
@@ -297,39 +280,30 @@ class ViewsFile(FollowedFile[ReadViews]):
                 views_log.warning(
                     "views: who connects to %s is in no view any more; to close it needs a restart", listen
                 )
-        self._use(*read)
+        self._follow(*read)
         self.views = views
         views_log.info(
             "views: %s", ", ".join(f"{view.name} with {len(view.mapping)} rules" for view in views) or "none"
         )
-        self._warn(behind(self._tables, views))
+        self._warn((key.addr, live) for key, live in self._tables.broker_live_table.items())
 
     def watch(self, events: list[e.Event], _now: object) -> None:
         """A broker that registers through a view is named, once."""
-        if self.views:
-            new = [event for event in events if isinstance(event, e.BrokerRegistered) and event.gap_ms is None]
-            self._warn({event.addr: name for event in new if (name := self._view_of(event)) is not None})
+        new = (event for event in events if isinstance(event, e.BrokerRegistered) and event.gap_ms is None)
+        self._warn((event.addr, self._tables.live(event.cluster, event.addr)) for event in new)
 
-    def _view_of(self, event: e.BrokerRegistered) -> str | None:
-        live = self._tables.live(event.cluster, event.addr)
-        view = None if live is None or live.channel is None else self.views.through(live.channel)
-        return None if view is None else view.name
-
-    def _warn(self, brokers: dict[str, str]) -> None:
-        if brokers:
-            names = Counter(brokers.values())
-            some = ", ".join(f"{addr} ({name})" for addr, name in [*brokers.items()][:BEHIND_NAMED_MAX])
+    def _warn(self, brokers: Iterable[tuple[str, BrokerLiveInfo | None]]) -> None:
+        """Name those of these brokers that registered through a view."""
+        behind = {}
+        for addr, live in brokers if self.views else ():
+            view = None if live is None or live.channel is None else self.views.through(live.channel)
+            if view is not None:
+                behind[addr] = view.name
+        if behind:
+            names = Counter(behind.values())
+            some = ", ".join(f"{addr} ({name})" for addr, name in [*behind.items()][:BEHIND_NAMED_MAX])
             views_log.warning(
                 "views: %d brokers register through a view (%s): %s. They get announced addresses all the same, but "
                 "not before they have registered: take their hosts out of the networks of views",
-                len(brokers), ", ".join(names), some,
+                len(behind), ", ".join(names), some,
             )  # fmt: skip
-
-
-def behind(tables: RouteTables, views: Views) -> dict[str, str]:
-    """The brokers that registered through a view: its name by their address. Control only."""
-    if not views:
-        return {}
-    found = ((key.addr, live.channel) for key, live in tables.broker_live_table.items())
-    return {addr: view.name for addr, channel in found if channel is not None
-            and (view := views.through(channel)) is not None}  # fmt: skip

@@ -89,21 +89,18 @@ class ProductEnvironment:
             self._send()
 
     async def _ask(self, lookup: _Lookup) -> None:
+        """Answer with the reply of the first name server that answers."""
         found = None
-        try:
-            found = await self._first_answer(lookup)
-        except Exception:
-            log.exception("the product environment's answer cannot be used")
-        lookup.answer(found)
-
-    async def _first_answer(self, lookup: _Lookup) -> Reply | None:
-        """The reply of the first name server that answers."""
         for addr in self._addresses:
             try:
-                return await self._ask_one(addr, lookup)
+                found = await self._ask_one(addr, lookup)
             except RocketnsError as error:
                 self._log_failure(error)
-        return None
+                continue
+            except Exception:
+                log.exception("the product environment's answer cannot be used")
+            break
+        lookup.answer(found)
 
     def _log_failure(self, error: RocketnsError) -> None:
         failures = self._lines.due(asyncio.get_running_loop().time())

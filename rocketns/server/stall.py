@@ -56,7 +56,7 @@ class Transport(Protocol):
 class StallWatch:
     """`check` is called before periodic jobs run, and before anything that a stall may have caused is believed.
 
-    ``start_s``: how long the start took, in seconds; 0 until its end.
+    ``has_begun``: whether the server serves. ``start_s``: how long the start took, in seconds; 0 until its end.
     """
 
     def __init__(self, clock: Clock, jobs: Jobs, tables: RouteTables, delivery: EventDelivery) -> None:
@@ -65,7 +65,7 @@ class StallWatch:
         self._tables = tables
         self._delivery = delivery
         self._transport: Transport | None = None
-        self.start_s = 0.0
+        self.start_s, self.has_begun = 0.0, False
         self._began_ms = self._seen_ms = clock.now().ms
         self._suspended_ms = clock.suspended_ms()
         self._rounds_left = 0
@@ -76,11 +76,7 @@ class StallWatch:
         self._transport = transport
         self._seen_ms = self._clock.now().ms
         self.start_s = (self._seen_ms - self._began_ms) / 1000
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether the server serves."""
-        return self._transport is not None
+        self.has_begun = True
 
     def check(self) -> None:
         """If jobs that are due have not run, or the machine was suspended, move all deadlines by the missed time."""

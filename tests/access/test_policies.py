@@ -27,6 +27,7 @@ from rocketns.access.policy_values import PolicyError, read_secrets
 from rocketns.access.principal import contains
 from rocketns.addresses import literal
 from rocketns.errors import StartupError
+from rocketns.server import following
 from rocketns.server.following import AccessFile, FileReading
 from tests.support.policies import whole
 
@@ -288,7 +289,9 @@ class Watched:
 
 
 @pytest.fixture
-def policy_file(tmp_path: Path) -> Path:
+def policy_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A changed one is read by the check that finds it."""
+    monkeypatch.setattr(following, "in_a_thread", lambda read, take: take(read()))
     return tmp_path / "access.toml"
 
 
@@ -415,6 +418,7 @@ def test_server_does_not_start_with_what_is_no_file(policy_file: Path) -> None:
         AccessFile(str(policy_file), lambda _: None).start(9876)
 
 
+@pytest.mark.usefixtures("policy_file")
 def test_links_that_kubernetes_switches_are_followed(tmp_path: Path) -> None:
     """A mounted secret: access.toml → ..data/access.toml, and ..data → a folder, which is replaced as a whole."""
     versions = [mounted(tmp_path, number, text) for number, text in enumerate((ENFORCED, OBSERVED))]
@@ -436,7 +440,7 @@ def mounted(folder: Path, number: int, text: str) -> Path:
     return version
 
 
-def test_policy_that_changes_while_it_is_read_is_read_again(policy_file: Path) -> None:
+def test_policy_that_changes_while_it_is_read_is_read_again(policy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One reading at a time, in a thread; what came meanwhile is another one."""
     begun: list[Callable[[], None]] = []
 
@@ -445,7 +449,8 @@ def test_policy_that_changes_while_it_is_read_is_read_again(policy_file: Path) -
 
     followed: list[Policy] = []
     policy_file.write_text(ENFORCED, "utf-8")
-    file = AccessFile(str(policy_file), followed.append, later)
+    monkeypatch.setattr(following, "in_a_thread", later)
+    file = AccessFile(str(policy_file), followed.append)
     file.start(9876)
     for _ in range(3):
         file.reread()

@@ -16,10 +16,11 @@ from interop.harness.ports import free_port
 from interop.harness.servers import RocketnsServer
 from interop.harness.wire import eventually
 from rocketns.addressserver import listing as listing_module
-from rocketns.addressserver.listing import LISTED_S, ReadyNameServers, asked_addresses
-from rocketns.addressserver.server import REQUESTS_PER_S_MAX
+from rocketns.addressserver import server as server_module
+from rocketns.addressserver.listing import KEPT_S, LISTED_S, ReadyNameServers, asked_addresses
+from rocketns.addressserver.server import REQUESTS_PER_S_MAX, AddressServer
 from rocketns.client.remoting_client import RemotingClient
-from rocketns.config import DiscoveryConfig
+from rocketns.config import Configuration, DiscoveryConfig
 from rocketns.protocol.codes import ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand
 from rocketns.server.http.connections import HttpGate
@@ -41,12 +42,15 @@ def listing() -> ReadyNameServers:
     return made
 
 
-def test_the_last_list_is_kept_if_all_fall_silent(listing: ReadyNameServers) -> None:
+def test_the_last_list_is_kept_for_a_stated_time_if_all_fall_silent(listing: ReadyNameServers) -> None:
     listing.answered("ns-1:9876", 100.0)
     listing.answered("ns-2:9876", 103.0)
     assert listing.listed(103.0 + LISTED_S) == ("ns-2:9876",)
-    for later_s in (1.0, 86_400.0):
-        assert listing.listed(103.0 + LISTED_S + later_s) == ("ns-1:9876", "ns-2:9876")
+    for silent_s in (LISTED_S + 1.0, KEPT_S):
+        assert listing.listed(103.0 + silent_s) == ("ns-1:9876", "ns-2:9876")
+    assert listing.listed(104.0 + KEPT_S) == ()
+    listing.answered("ns-2:9876", 105.0 + KEPT_S)
+    assert listing.listed(105.0 + KEPT_S) == ("ns-2:9876",)
 
 
 def test_one_answer_ends_the_keeping(listing: ReadyNameServers) -> None:
@@ -180,7 +184,7 @@ def test_no_more_requests_are_answered_in_a_second_than_stated() -> None:
         with mock.patch.object(loop, "call_later", soon):
             for _ in range(count):
                 guard = mock.Mock(host="a", take_turn=lambda: begun.append(None))
-                gate.want_turn(guard)
+                gate.turns.want(guard)
             while len(begun) < count:
                 await asyncio.sleep(0)
 
@@ -245,6 +249,35 @@ def test_a_second_name_server_is_listed_without_a_restart(start: Start) -> None:
         file.write(f"rocketns.peers=127.0.0.1:{first.port};127.0.0.1:{second.port}\n")
     first.process.signal(signal.SIGHUP)
     lists(port, f"127.0.0.1:{second.port};ns-1.example:30876")
+
+
+@pytest.mark.parametrize("is_later", [False, True])
+def test_a_round_that_fails_ends_nothing(
+    is_later: bool, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as a name that no resolver takes."""
+    port, asked_at = free_port(), f"127.0.0.1:{start().port}"
+    rounds: list[dict[str, str]] = [{"ns-1:9876": asked_at}] * is_later
+
+    async def addresses(*_: object) -> dict[str, str]:
+        if rounds:
+            return rounds.pop()
+        rounds.append({"ns-2:9876": asked_at})
+        raise UnicodeError("label too long")
+
+    monkeypatch.setattr(server_module, "asked_addresses", addresses)
+    monkeypatch.setattr(server_module, "EVERY_S", 0.01)
+    properties = tmp_path / "address.properties"
+    properties.write_text(f"bindAddress=127.0.0.1\nrocketns.addressServer={port}\n")
+    server = AddressServer(Configuration.build(str(properties), home=tmp_path), PORT, mock.Mock())
+    server.serve()
+    try:
+        if is_later:
+            lists(port, "ns-1:9876")
+            server.reread()
+        lists(port, "ns-2:9876")
+    finally:
+        server.stop()
 
 
 def test_a_changed_listen_port_does_not_change_what_is_listed(start: Start) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 from collections import deque
-from collections.abc import Callable, Generator
-from dataclasses import fields
+from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
 from sys import getsizeof
 from types import SimpleNamespace
@@ -15,10 +15,10 @@ import orjson
 import pytest
 
 from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import eventually
 from rocketns.admin import recent
 from rocketns.admin.api import history
-from rocketns.admin.api.copies import BrokersCopy
 from rocketns.admin.api.paging import dumps
 from rocketns.admin.api.reasons import (
     COMMAND_CHARACTERS_MAX,
@@ -34,7 +34,7 @@ from rocketns.admin.api.reasons import (
 )
 from rocketns.admin.api.rows import BrokerStateRow, State
 from rocketns.admin.api.status import own_name
-from rocketns.admin.recent import GROUPS_MAX, WORDS, Recent, RecentChange, count_closed, said
+from rocketns.admin.recent import GROUPS_MAX, WORDS, Recent, RecentChange, closed_groups, said
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.state import MISSING, OWN, Disagreement, FleetState, Member, Part, Side
@@ -83,6 +83,20 @@ def test_the_journals_losses_are_a_trouble(start_managed: Callable[..., Managed]
     assert journal is not None
     managed.call(lambda: journal.buffer.lose("the disk is full"))
     assert "The journal's buffer is full: 1 records are lost" in [one["text"] for one in read(managed)["reasons"]]
+
+
+@pytest.mark.parametrize(("after_ms", "is_trouble"), [(599_000, True), (600_000, False)])
+def test_refused_registrations_are_a_trouble_for_ten_minutes_whenever_somebody_looks(
+    start_managed: Callable[..., Managed], after_ms: int, is_trouble: bool
+) -> None:
+    managed = start_managed({"rocketns.brokersMax": 1})
+    with Broker(managed, "broker-a") as first, managed.connect() as other:
+        first.register()
+        body = register_body([topic_config("T")])
+        fields = register_ext(broker="broker-b", addr="10.0.0.2:1", body=body)
+        assert other.request(codes.REGISTER_BROKER, fields, body).code != 0
+        managed.advance(after_ms)
+        assert ("refusing" in [one["name"] for one in read(managed)["reasons"]]) == is_trouble
 
 
 def test_a_broker_that_comes_and_goes_leaves_its_story_newest_first(managed: Managed, ask: Ask) -> None:
@@ -194,16 +208,16 @@ def test_each_kind_with_words_is_told() -> None:
     assert {type(event) for event, _ in TOLD.values()} | NOT_TOLD == set(get_args(e.Event))
 
 
-def row(state: State, silent_ms: int, broker: str = "b", number: int = 1) -> BrokerStateRow:
-    """Of a slave, if it is not said."""
+def row(state: State, silent_ms: int) -> BrokerStateRow:
+    """Of a slave, in a group without a master."""
     columns: dict[str, Any] = {one.name: None for one in fields(BrokerStateRow)}
-    known = {"broker": broker, "id": number, "state": state, "last_heartbeat": NOW_MS - silent_ms}
+    known = {"broker": "b", "id": 1, "state": state, "last_heartbeat": NOW_MS - silent_ms}
     return BrokerStateRow(**columns | known)
 
 
 def test_nothing_is_critical_while_brokers_have_had_no_time_to_register() -> None:
-    without_master = BrokersCopy((row("live", 0),), 1, ("b",))
-    for brokers in (BrokersCopy((), 0, ()), without_master):
+    without_master = (row("live", 0),)
+    for brokers in ((), without_master):
         assert worst(assess(StatusScene(brokers))) == "critical"
         for why in ("it starts", "the routes are being restored", "waitSecondsForService is not over"):
             (found,) = assess(StatusScene(brokers, not_ready=why))
@@ -214,19 +228,20 @@ def test_nothing_is_critical_while_brokers_have_had_no_time_to_register() -> Non
 def test_a_pause_of_this_server_stands_before_the_heartbeats_that_are_late_since_then() -> None:
     def found(silent_ms: int) -> list[str]:
         pause = RecentChange(1, NOW_MS - 5_000, "stall", amount=STALL_MS)
-        late = BrokersCopy((row("late", silent_ms, "b", 0),), 1, ())
-        return [one.text for one in assess(StatusScene(late, changes=[pause], now_ms=NOW_MS))]
+        late = row("late", silent_ms)
+        found = assess(StatusScene((late, replace(late, id=0, state="live")), changes=[pause], now_ms=NOW_MS))
+        return [one.text for one in found]
 
     paused = "This name server did not run for 3 seconds"
-    assert found(5_001) == [paused, "Heartbeats are late since this name server did not run: b (master)"]
-    assert found(5_000) == [paused, "Heartbeats are late: b (master)"]
+    assert found(5_001) == [paused, "Heartbeats are late since this name server did not run: b (slave 1)"]
+    assert found(5_000) == [paused, "Heartbeats are late: b (slave 1)"]
 
 
 def test_a_master_that_was_moved_was_last_at_its_last_address() -> None:
     said = (("reg", "a:1"), ("reg", "a:2"), ("conflict", "a:3"))
     changes = [RecentChange(number, 0, event, "C", "b", 0, address) for number, (event, address) in enumerate(said)]
-    brokers = BrokersCopy((row("live", 0), row("live", 0, "c")), 2, ("b", "c"))
-    (found,) = assess(StatusScene(brokers, changes=changes))
+    slave = row("live", 0)
+    (found,) = assess(StatusScene((slave, replace(slave, broker="c")), changes=changes))
     assert found.text == "No master: b (last at a:2), c"
 
 
@@ -325,35 +340,28 @@ def test_the_last_hour_is_a_ring_of_bounded_size(
 
 
 OF_STATUS = 192 * 1024  # bytes that docs/design/limits.md leaves to the status in a message of the stream
-NO_BROKERS: BrokersCopy = SimpleNamespace(rows=())  # type: ignore[assignment]
 
 
 def lost(names: list[str]) -> list[str]:
     changes = [RecentChange(seq, 0, "down", name, name, 0, name, "expired") for seq, name in enumerate(names)]
-    return [row.broker for row in lost_brokers(NO_BROKERS, changes, 0)]
+    return [row.broker for row in lost_brokers((), changes, 0)]
 
 
-def closed_groups(names: list[str]) -> list[str]:
+def closed(names: list[str]) -> list[str]:
     table = {"t": {name: SimpleNamespace(perm=4) for name in names}}
     facts: Any = SimpleNamespace(tables=SimpleNamespace(topic_queue_table=table, broker_addr_table=set(names)))
-    made: list[tuple[tuple[str, ...], int]] = []
-
-    def run() -> Generator[None, None, None]:
-        made.append((yield from count_closed(facts)))
-
-    assert list(run())
-    return list(made[0][0])
+    return [name for name in closed_groups(facts) if name is not None]
 
 
 def test_at_most_a_hundred_are_named() -> None:
     names = [f"b{number:03}" for number in range(200)]
     assert lost(names) == names[: -1 - LOST_MAX : -1]
-    assert closed_groups(names) == names[:GROUPS_MAX]
+    assert closed(names) == names[:GROUPS_MAX]
 
 
 def test_fewer_are_named_where_names_are_long_but_one_at_least() -> None:
     """JSON writes a control character in six bytes. A lost broker has three such names."""
     names = [f"{number:03}".ljust(4096, "\1") for number in range(200)]
     assert lost(names) == names[:-2:-1]
-    assert closed_groups(names) == names[:1]
+    assert closed(names) == names[:1]
     assert 4 * len(dumps(names[0])) <= OF_STATUS / 2

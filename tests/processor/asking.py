@@ -12,7 +12,7 @@ from rocketns.config import Configuration
 from rocketns.files import Done, FileWriter, WrittenFile
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor import dispatch
-from rocketns.processor.context import NamesrvContext, Now, UnregisterQueue
+from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.command import RemotingCommand, Reply
 
 START = Now(1_000_000, 1_700_000_000_000)
@@ -45,12 +45,12 @@ class World:
 
     def __init__(self, home: Path, properties: str = "", queue_capacity: int = 3_000) -> None:
         config_file = home / "namesrv.properties"
-        config_file.write_text(f"kvConfigPath={home / 'kv.json'}\n{properties}", "utf-8")
+        queue = f"unRegisterBrokerQueueCapacity={queue_capacity}"
+        config_file.write_text(f"kvConfigPath={home / 'kv.json'}\n{queue}\n{properties}", "utf-8")
         self.configuration = Configuration.build(str(config_file), home=home)
         self.context = NamesrvContext(
             self.configuration,
             KVConfigManager(Path(self.configuration.namesrv.kv_config_path), self.configuration.limits),
-            UnregisterQueue(queue_capacity),
             started_ms=START.ms,
             writer=InlineWriter(),
         )

@@ -6,18 +6,18 @@ import asyncio
 import socket
 from collections.abc import Iterator
 from ipaddress import ip_network
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from rocketns.addresses import is_host_of
+from rocketns.client import reach as reach_module
+from rocketns.client.reach import ADDRESSES_MAX, ReachRules, Resolve, resolve
 from rocketns.config import RestoreConfig
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.doubt import Doubt, DoubtReason
-from rocketns.routeinfo.events import Cause
-from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo
-from rocketns.server import outgoing
-from rocketns.server.confirming import ASK_INTERVAL_MS, ASKS_AT_ONCE_MAX, OF_HOST_IN_TICK_MAX, Confirming
-from rocketns.server.outgoing import ADDRESSES_MAX, ReachRules, Resolve, resolve
+from rocketns.server.control.expiry import ASK_INTERVAL_MS, ASKS_AT_ONCE_MAX, OF_HOST_IN_TICK_MAX, Expiry
 from tests.routeinfo.manager import MASTER, Manager, table_of
 from tests.support.inprocess import FakeClock
 
@@ -34,7 +34,7 @@ def refuses(addr: str, resolver: Resolve = resolve) -> bool:
     async def ask() -> bool:
         reach = ReachRules([ip_network("127.0.0.0/8")], resolver)
         try:
-            return await outgoing.refuses(reach, addr, None)
+            return await reach_module.refuses(reach, addr, None)
         finally:
             reach.close()
 
@@ -51,25 +51,12 @@ def test_a_host_name_refuses_if_all_its_addresses_do(free_port: int) -> None:
         assert not refuses("broker-a:1", lambda _host, _port: [one] * 9)
 
 
-class _Expiry:
-    """Records its calls."""
-
-    def __init__(self) -> None:
-        self.scans = 0
-        self.given_up: list[tuple[str, Cause]] = []
-
-    def scan_unconfirmed(self) -> None:
-        self.scans += 1
-
-    def give_up(self, key: BrokerAddrInfo, _entry: BrokerLiveInfo, cause: Cause) -> None:
-        self.given_up.append((key.addr, cause))
-
-
 class _World:
-    """`Confirming` over tables with unconfirmed brokers ``a0:1``, ``a1:1`` …; each ask waits for `answer`."""
+    """`Expiry` over tables with unconfirmed brokers ``a0:1``, ``a1:1`` …; each ask waits for `answer`."""
 
-    def __init__(self, brokers: int, **config: object) -> None:
-        self.manager, self.clock, self.expiry = Manager(), FakeClock(), _Expiry()
+    def __init__(self, brokers: int) -> None:
+        self.manager, self.clock = Manager(), FakeClock()
+        self.given_up: list[str] = []
         self.asked: list[str] = []
         self.answers: dict[str, asyncio.Future[bool]] = {}
         tables = self.manager.tables
@@ -78,12 +65,14 @@ class _World:
             self.manager.register(broker, table_of("T1", "T2"))
             now_ms = self.clock.now().ms
             liveness.doubt_broker(
-                tables, self.manager.key(broker), Doubt(DoubtReason.RESTORED, now_ms, now_ms + 1), now_ms
+                tables, self.manager.key(broker), Doubt(DoubtReason.RESTORED, now_ms, now_ms + 10**9), now_ms
             )
-        config = RestoreConfig(**config)
-        self.confirming = Confirming(
-            config, tables, self.clock, self.expiry, self._refuses, lambda events, _now: self.manager.note(events)
-        )  # type: ignore[arg-type]
+        context = SimpleNamespace(tables=tables, configuration=SimpleNamespace(restore=RestoreConfig()))
+        control = SimpleNamespace(unregister=lambda request: self.given_up.append(request.addr))
+        delivery = SimpleNamespace(deliver=lambda events, _now: self.manager.note(events))
+        stalls, unused = SimpleNamespace(is_settled=True), None
+        parts: Any = (context, self.clock, unused, stalls, delivery, control, unused, self._refuses)
+        self.expiry = Expiry(*parts)
 
     async def _refuses(self, addr: str, _announced_by: str | None) -> bool:
         self.asked.append(addr)
@@ -92,7 +81,7 @@ class _World:
 
     async def tick(self, ms: int = 0) -> None:
         self.clock.advance(ms)
-        self.confirming.tick()
+        self.expiry.confirm()
         await self.settle()
 
     async def answer(self, addr: str, *, refused: bool) -> None:
@@ -117,7 +106,7 @@ def test_it_asks_each_address_once_and_again_after_a_while() -> None:
         assert len(world.asked) == 2
         await world.tick(1)
         assert sorted(world.asked[2:]) == ["a0:1", "a1:1"]
-        assert world.expiry.given_up == []
+        assert world.given_up == []
 
     asyncio.run(run())
 

@@ -23,7 +23,7 @@ from rocketns.routeinfo.events import (
     TopicsPut,
 )
 from rocketns.server.clock import Clock
-from rocketns.server.control.answering import Answering, DeferredLookups
+from rocketns.server.control.answering import Answering
 from rocketns.server.control.control import Control
 from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.control.inbox import Inbox
@@ -60,14 +60,14 @@ class Peer:
         self.is_open = True
         self.aborted: list[Any] = []
 
-    def note_known(self, is_known: bool) -> None:
-        self.is_known = is_known
-
     def begin_request(self) -> None:
         self.in_flight += 1
 
     def end_request(self) -> None:
         self.in_flight -= 1
+
+    def release(self, frame_bytes: int) -> None:
+        """No reactor counts it."""
 
     def flush(self) -> None:
         """Nothing was written."""
@@ -81,6 +81,7 @@ class Served:
 
     def __init__(self, time: Time, good: tuple[bytes, ...] = (FRAME,)) -> None:
         self.time, self.order, self.good = time, cast(list[str], []), good
+        self.deferred = NoneDeferred()
 
     def serve(self, peer: Peer, frame: bytes, refusal: object, _epoch: int) -> bool:
         assert refusal is None
@@ -113,8 +114,7 @@ class NoneDeferred:
 def control_of(served: Served, home: Path) -> Control:
     configuration = Configuration.build(None, home=home)
     answering, housekeeping = cast(Answering, served), cast(BrokerHousekeeping, NoBrokers())
-    deferred, reactors = cast(DeferredLookups, NoneDeferred()), Mock(replied_bytes=0)
-    return Control(configuration, served.time, answering, housekeeping, deferred, reactors)
+    return Control(configuration, served.time, answering, housekeeping, Mock(replied_bytes=0))
 
 
 async def turns() -> None:

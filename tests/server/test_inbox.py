@@ -31,9 +31,32 @@ def host_of(key: str) -> str:
     return key.rstrip("0123456789")
 
 
-def inbox(client: int = 100, default: int = 100, known: Container[str] = ()) -> Inbox[str]:
+class Named(str):
+    """A connection that is its name."""
+
+    is_known = False
+
+    @property
+    def host(self) -> str:
+        return host_of(self)
+
+
+class NamedInbox(Inbox):
+    """Its connections are given by their names; brokers have registered from those of ``known``."""
+
+    def __init__(self, config: NamesrvConfig, known: Container[str]) -> None:
+        super().__init__(config)
+        self._known = known
+
+    def submit(self, connection: Any, *frame: Any, **more: Any) -> bool:
+        named: Any = Named(connection)
+        named.is_known = connection in self._known
+        return super().submit(named, *frame, **more)
+
+
+def inbox(client: int = 100, default: int = 100, known: Container[str] = ()) -> Any:
     config = NamesrvConfig(client_request_thread_pool_queue_capacity=client, default_thread_pool_queue_capacity=default)
-    return Inbox(config, host_of, known.__contains__)
+    return NamedInbox(config, known)
 
 
 def frame(number: int = 0, body: int = 0, code: int = OTHER) -> bytes:
@@ -41,14 +64,14 @@ def frame(number: int = 0, body: int = 0, code: int = OTHER) -> bytes:
     return frame_of(HEADERS[code], bytes([number]) * body)
 
 
-def serve(waiting: Inbox[str], cost_ns: int = MS) -> Any:
+def serve(waiting: Any, cost_ns: int = MS) -> Any:
     """One frame: its connection, its bytes, and whether it is refused."""
     key, one = waiting.take()
     waiting.charge(cost_ns)
     return key, one.frame, one.is_refused
 
 
-def order(waiting: Inbox[str], costs: dict[str, int]) -> list[str]:
+def order(waiting: Any, costs: dict[str, int]) -> list[str]:
     """Serve all frames; the order of their connections. ``costs`` gives the cost of a host's or connection's frame."""
     served = []
     while waiting:

@@ -9,7 +9,9 @@ import pytest
 
 from rocketns.access.policy_values import PolicyError
 from rocketns.errors import StartupError
-from rocketns.server.following import FollowedFile, Parse
+from rocketns.routeinfo.tables import RouteTables
+from rocketns.server import following
+from rocketns.server.following import ViewsFile
 from rocketns.views.views import View
 from rocketns.views.views_file import read_views
 
@@ -101,10 +103,10 @@ def test_each_beginning_of_a_file_is_refused_or_has_whole_lines() -> None:
             assert view.mapping.brokers.items() <= whole[view.name].mapping.brokers.items()
 
 
-def test_file_is_followed_and_a_wrong_one_changes_nothing(tmp_path: Path) -> None:
+def test_file_is_followed_and_a_wrong_one_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, followed = tmp_path / "views.toml", list[tuple[View, ...]]()
-    parse = Parse(lambda name, text, _: read_views(name, text), 1 << 20)
-    file = FollowedFile("the list of views", "viewsFile", str(path), parse, followed.append)
+    monkeypatch.setattr(following, "in_a_thread", lambda read, take: take(read()))
+    file = ViewsFile(str(path), lambda _: {}, lambda views, _: followed.append(tuple(views)), RouteTables())
     with pytest.raises(StartupError, match=r"views of rocketns\.viewsFile cannot be used: .*cannot be read"):
         file.read_first()
     path.write_text(ONE, "utf-8")

@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import NamedTuple
 
-from rocketns.admin.api.copies import BrokersCopy
 from rocketns.admin.api.rows import BrokerStateRow, Level, LostRow, MissingRow, ReasonRow
 from rocketns.admin.recent import GONE, PAUSES_TOGETHER_MS, Phrase, RecentChange, at_address, member
 from rocketns.config.properties import PREFIX
@@ -135,7 +134,7 @@ class StatusScene(NamedTuple):
     address. ``connections_full``: the limit of connections, if no more are accepted.
     """
 
-    brokers: BrokersCopy = BrokersCopy((), 0, ())
+    brokers: tuple[BrokerStateRow, ...] = ()
     lost: tuple[LostRow, ...] = ()
     wiped: tuple[str, ...] = ()
     missing: tuple[MissingRow, ...] = ()
@@ -201,24 +200,25 @@ def _of_certificate(scene: StatusScene, ends_ms: int) -> ReasonRow:
 
 def _of_brokers(scene: StatusScene) -> Iterator[ReasonRow]:
     doctor = _lines(("rocketns", "doctor", scene.address))
-    if not scene.brokers.rows and not scene.is_starting:
+    if not scene.brokers and not scene.is_starting:
         yield reason("noBroker", commands=_settings(namesrvAddr=scene.address))
     if scene.lost:
         yield of_brokers("lost", scene.lost, doctor)
-    lost_masters = {one.broker for one in scene.lost if one.id == MASTER_ID}  # that is the cause
-    masterless = [name for name in scene.brokers.masterless if name not in lost_masters]
+    listed: tuple[BrokerStateRow | LostRow, ...] = (*scene.brokers, *scene.lost)  # a lost master is said above
+    masters = {one.broker for one in listed if one.id == MASTER_ID}
+    masterless = [name for name in dict.fromkeys(row.broker for row in scene.brokers) if name not in masters]
     if masterless and not scene.is_starting:
-        cluster = next((row.cluster for row in scene.brokers.rows if row.broker == masterless[0]), None)
+        cluster = next((row.cluster for row in scene.brokers if row.broker == masterless[0]), None)
         lines = _settings(brokerClusterName=cluster or "", brokerName=masterless[0], brokerId=str(MASTER_ID))
         yield reason("noMaster", masterless, said=_with_last_address(scene, masterless), commands=lines)
-    if late := [row for row in scene.brokers.rows if row.state == "late"]:
+    if late := [row for row in scene.brokers if row.state == "late"]:
         stalled_ms = max((one.at for one in scene.changes if _is_long_pause(one)), default=0)
         heard_ms = max(row.last_heartbeat or 0 for row in late)
         yield of_brokers("late:stalled" if heard_ms < stalled_ms else "late", late, doctor)
     for state in ("unconfirmed", "gone"):
-        if rows := [row for row in scene.brokers.rows if row.state == state]:
+        if rows := [row for row in scene.brokers if row.state == state]:
             yield of_brokers(state, rows, doctor)
-    if viewed := [row for row in scene.brokers.rows if row.view is not None]:
+    if viewed := [row for row in scene.brokers if row.view is not None]:
         yield of_brokers("viewed", viewed, ())
     if scene.wiped:
         wiped = _lines(*[("mqadmin", "addWritePerm", "-n", scene.address, "-b", name) for name in scene.wiped])
@@ -249,16 +249,16 @@ def _of_topics(scene: StatusScene) -> Iterator[ReasonRow]:
         if first.nearest:
             nearest = ", ".join(name[:NAME_CHARACTERS_MAX] for name in first.nearest)
             remedy = Phrase(MISSPELT, {"nearest": nearest, "topic": first.topic[:NAME_CHARACTERS_MAX]})
-        clusters = sorted({row.cluster for row in scene.brokers.rows if row.cluster is not None})
+        clusters = sorted({row.cluster for row in scene.brokers if row.cluster is not None})
         lines = [("mqadmin", "updateTopic", "-n", scene.address, "-c", one, "-t", first.topic) for one in clusters]
     elif first.reason is MissingReason.BROKERS_GONE:
         lines = [("rocketns", "doctor", scene.address, "--topic", first.topic)]
     yield reason("missing", [one.topic for one in missing], remedy=remedy, commands=_lines(*lines))
 
 
-def lost_brokers(brokers: BrokersCopy, recent: Sequence[RecentChange], now_ms: int) -> tuple[LostRow, ...]:
+def lost_brokers(brokers: Sequence[BrokerStateRow], recent: Sequence[RecentChange], now_ms: int) -> tuple[LostRow, ...]:
     """Those that were lost lately and are not back, the latest first."""
-    here = {(row.broker, row.id) for row in brokers.rows}
+    here = {(row.broker, row.id) for row in brokers}
     lost: dict[tuple[str, int], LostRow] = {}
     room = LOST_CHARACTERS_MAX
     for one in reversed(recent):

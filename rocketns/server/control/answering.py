@@ -22,7 +22,7 @@ from rocketns.processor.client import is_ready
 from rocketns.processor.context import NamesrvContext
 from rocketns.processor.requests import REQUESTS, request_of
 from rocketns.protocol import command
-from rocketns.protocol.codes import V5_3_1, LanguageCode, RequestCode, ResponseCode, SerializeType
+from rocketns.protocol.codes import V5_3_1, LanguageCode, RequestCode, ResponseCode
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.encoding import encode_reply
 from rocketns.routeinfo.connection import Connection
@@ -106,30 +106,22 @@ class Answering:
 
     ``when_written`` calls back when the journal has written the change of routes that was delivered last. It calls back
     without that, too, where the write fails or takes too long.
-    ``remember_allowed`` is told of lookups that whoever sends the same bytes may send.
+    ``measures`` counts requests, None before it is set.
     """
 
     def __init__(
         self, context: NamesrvContext, clock: Clock, delivery: EventDelivery, product: ProductEnvironment,
-        deferred: DeferredLookups, serialize_type: SerializeType,
-        when_written: Callable[[Callable[[], None]], None] | None,
-        remember_allowed: Callable[[bytes | memoryview], object],
+        reactors: Reactors, when_written: Callable[[Callable[[], None]], None] | None,
     ) -> None:  # fmt: skip
         self._context = context
         self._clock = clock
         self._delivery = delivery
         self._product = product
-        self._deferred = deferred
-        self._serialize_type = serialize_type
-        self._version = context.release.version
+        self._reactors = reactors
         self._when_written = when_written
-        self._remember_allowed = remember_allowed
-        self._measures: Measures | None = None
         self._began_ns = 0
-
-    def measure(self, measures: Measures) -> None:
-        """Count requests from now on."""
-        self._measures = measures
+        self.deferred = DeferredLookups(reactors)
+        self.measures: Measures | None = None
 
     def serve(self, connection: Connection, frame: bytes | memoryview, refusal: SystemBusy | None, epoch: int) -> bool:
         """Answer a frame, with ``refusal`` if it was refused. A lookup without a route of ``epoch``
@@ -137,7 +129,7 @@ class Answering:
 
         False for a malformed frame: its connection is closed, and the frames behind it do not count.
         """
-        if self._measures is not None:
+        if self.measures is not None:
             self._began_ns = self._clock.spent_ns()
         request = self._decode(connection, frame)
         if request is not None:
@@ -173,20 +165,20 @@ class Answering:
         elif access is Access.LOOKUP and verdict.depends_on_peer_alone:
             connection.allow_lookups()
         elif access is Access.LOOKUP and verdict.depends_on_bytes_alone:
-            self._remember_allowed(frame)
+            self._reactors.remember_allowed(frame)
         return verdict.error is None
 
     def _defer(self, connection: Connection, request: RemotingCommand, epoch: int) -> bool:
         """Whether the request is a lookup without a route, which a registration that came before it may bring."""
         context, topic = self._context, (request.ext_fields or {}).get("topic")
-        if request.code != RequestCode.GET_ROUTEINFO_BY_TOPIC or topic is None or not self._deferred.must_wait(epoch):
+        if request.code != RequestCode.GET_ROUTEINFO_BY_TOPIC or topic is None or not self.deferred.must_wait(epoch):
             return False
         if context.cluster_test or not is_ready(context, self._clock.now()):
             return False
         if pick_up_route(context.tables, context.configuration.namesrv, topic) is not None:
             return False
         request = replace(request, data=None)  # it would hold its whole frame while it waits
-        return self._deferred.defer(epoch, connection.host, partial(self._process_late, connection, request))
+        return self.deferred.defer(epoch, connection.host, partial(self._process_late, connection, request))
 
     def _process_late(self, connection: Connection, request: RemotingCommand) -> None:
         self._process(connection, request)
@@ -209,51 +201,47 @@ class Answering:
         reply = dispatch.process(self._context, request, connection, now)
         is_being_written = self._delivery.deliver(self._context.take_events(), now)
         if self._context.cluster_test and reply.code == ResponseCode.TOPIC_NOT_EXIST:
-            self._answer_from_product(connection, request, reply)
+            request = replace(request, data=None)  # it would hold its whole frame while it waits
+            seen = self._context.view_of(request, connection)
+            later = self._answer_later(connection, request, reply)
+            self._product.ask(request, connection.host, later, None if seen is None else seen.show)
         elif reply.after is not None:
-            reply.after(partial(self._answer_written, connection, request, reply, self._began_ns))
+            later = self._answer_later(connection, request, reply)
+            reply.after(lambda why: later(None if why is None else dispatch.reply_of(RequestError(why))))
         elif is_being_written and self._when_written is not None:
-            self._when_written(partial(self._answer_written, connection, request, reply, self._began_ns, None))
+            self._when_written(partial(self._answer_later(connection, request, reply), None))
         else:
             self._answer(connection, request, reply)
 
-    def _answer_written(
-        self, connection: Connection, request: RemotingCommand, reply: Reply, began_ns: int, failure: str | None
-    ) -> None:
-        """The change is on disk, or could not be written: then ``failure`` is the answer."""
-        self._began_ns = began_ns
-        self._answer(connection, request, reply if failure is None else dispatch.reply_of(RequestError(failure)))
-        connection.flush()
-
-    def _answer_from_product(self, connection: Connection, request: RemotingCommand, reply: Reply) -> None:
-        """Cluster-test mode: ask the product environment, and answer ``reply`` if it does not know the topic either."""
-
-        request = replace(request, data=None)  # it would hold its whole frame while it waits
+    def _answer_later(
+        self, connection: Connection, request: RemotingCommand, reply: Reply
+    ) -> Callable[[Reply | None], None]:
+        """What answers when others have had their turns: with ``reply``, or with the one that it is called with."""
         began_ns = self._began_ns
 
-        def answer(from_product: Reply | None) -> None:
+        def answer(instead: Reply | None) -> None:
             self._began_ns = began_ns
-            self._answer(connection, request, from_product or reply)
+            self._answer(connection, request, instead or reply)
             connection.flush()
 
-        seen = self._context.view_of(request, connection)
-        self._product.ask(request, connection.host, answer, None if seen is None else seen.show)
+        return answer
 
     def _answer(self, connection: Connection, request: RemotingCommand, reply: Reply) -> None:
         connection.end_request()
-        if self._measures is not None:
+        if self.measures is not None:
             code = request.code if request.code in REQUESTS else UNKNOWN
-            self._measures.answered(code, reply.code, self._clock.spent_ns() - self._began_ns)
+            self.measures.answered(code, reply.code, self._clock.spent_ns() - self._began_ns)
         if not request.is_oneway and connection.is_open:
             connection.write(self._encode(reply, request))
 
     def _encode(self, reply: Reply, request: RemotingCommand) -> bytes:
         """The answer's frame. An answer that cannot be encoded, such as a header of 16 MiB, becomes an error."""
+        how = request.opaque, self._context.serialize_type, self._context.release.version
         try:
-            return encode_reply(reply, request.opaque, self._serialize_type, self._version)
+            return encode_reply(reply, *how)
         except Exception:
             log.exception("the answer to request code %d cannot be encoded", request.code)
-            return encode_reply(TOO_LARGE, request.opaque, self._serialize_type, self._version)
+            return encode_reply(TOO_LARGE, *how)
 
 
 def is_cut(frame: bytes | memoryview) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Container
-from operator import attrgetter
+from collections.abc import Container
 
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
@@ -14,15 +13,15 @@ from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.unregistration import UnregisterRequest
 from rocketns.server.clock import Clock
-from rocketns.server.control.answering import BEYOND_RATE, OVERLOAD, Answering, DeferredLookups
+from rocketns.server.control.answering import BEYOND_RATE, OVERLOAD, Answering
 from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.control.inbox import (
     ANY_SIZE,
     FRAME_COST_BYTES,
     UNKNOWN,
-    Gate,
     Inbox,
     Parked,
+    TakeAnswer,
     WaitingFrame,
     waiting_bytes_max,
 )
@@ -41,54 +40,44 @@ KEPT_OF_THE_GONE_BYTES_MAX = 4 * 1024
 
 
 class Control:
-    """Runs on the event loop's thread. No method waits."""
+    """Runs on the event loop's thread. No method waits. ``is_holding``: between `hold` and `release`."""
 
     def __init__(
         self, configuration: Configuration, clock: Clock, answering: Answering, housekeeping: BrokerHousekeeping,
-        deferred: DeferredLookups, reactors: Reactors,
+        reactors: Reactors,
     ) -> None:  # fmt: skip
         limits = configuration.limits
         self._clock = clock
         self._answering = answering
         self._housekeeping = housekeeping
-        self._deferred = deferred
         self._reactors = reactors
         self._turn_requests_max = limits.turn_requests_max
         self._waiting_bytes_max = waiting_bytes_max(limits)
-        self._inbox: Inbox[Connection] = Inbox(configuration.namesrv, attrgetter("host"), attrgetter("is_known"))
+        self._inbox = Inbox(configuration.namesrv)
         self._parked = Parked(limits.incoming_bytes_max // 4)
         self._turn_is_due = False
-        self._stopped = False
-        self._gate = Gate()
+        self._stopped = self.is_holding = False
+        self._held = Parked()  # until `release`
         self._measures: Measures | None = None
         self.slow_turns = SlowTurns()
 
     def submit(
-        self, connection: Connection, frame: bytes | memoryview, release: Callable[[int], object] | None = None,
-        *, is_beyond_rate: bool = False, epoch: int = 0,
+        self, connection: Connection, frame: bytes | memoryview, *, is_beyond_rate: bool = False, epoch: int = 0,
+        take: TakeAnswer | None = None,
     ) -> None:  # fmt: skip
-        """Take a whole frame, which waits undecoded. ``release`` is called with its size when it waits no more.
+        """Take a whole frame, which waits undecoded, as a `WaitingFrame` with these fields.
 
-        ``is_beyond_rate``: its host makes too many requests, so it is refused. Its header is enough then. ``epoch``: in
-        which a reactor handed it over.
+        One that is beyond the rate of its host is refused, and its header is enough then.
         """
         connection.begin_request()
-        self._inbox.submit(connection, frame, release, is_beyond_rate=is_beyond_rate, epoch=epoch)
-        self._want_turn()
-
-    def submit_answer(
-        self, connection: Connection, frame: bytes, take: Callable[[bytes | memoryview | None], object]
-    ) -> None:
-        """Give an answer to a request of this server to ``take`` when its host has its turn: see `WaitingFrame`."""
-        connection.begin_request()
-        self._inbox.submit(connection, frame, take=take)
+        self._inbox.submit(connection, frame, is_beyond_rate=is_beyond_rate, epoch=epoch, take=take)
         self._want_turn()
 
     @property
     def is_full(self) -> bool:
         """Whether the waiting frames are so many that only connections without a waiting frame should be read."""
         waiting = self._inbox.bytes + FRAME_COST_BYTES * len(self._inbox)
-        return waiting + self._gate.bytes > self._waiting_bytes_max
+        return waiting + self._held.bytes > self._waiting_bytes_max
 
     @property
     def waiting_requests(self) -> int:
@@ -98,42 +87,37 @@ class Control:
     @property
     def waiting_bytes(self) -> int:
         """Their bytes, with those of the requests that wait for the end of the start, or for their peer to read."""
-        return self._inbox.bytes + self._gate.bytes + self._parked.bytes
+        return self._inbox.bytes + self._held.bytes + self._parked.bytes
 
     def measure(self, measures: Measures) -> None:
         """Count requests and turns from now on."""
-        self._measures = measures
-        self._answering.measure(measures)
+        self._measures = self._answering.measures = measures
 
     def stop(self) -> None:
         """Process nothing more. Requests that wait are dropped, as in Java, so slow ones do not delay the exit."""
         self._stopped = True
 
-    @property
-    def is_holding(self) -> bool:
-        """Whether `hold` was called, and `release` was not."""
-        return self._gate.is_closed
-
     def hold(self) -> None:
         """Answer lookups only. Everything else waits for `release`, and what its connection sends after it."""
-        self._gate.close()
+        self.is_holding = True
 
     def release(self) -> None:
         """Answer what waits."""
-        for connection, frames in self._gate.open():
-            self._inbox.put_back(connection, frames)
+        self.is_holding = False
+        for connection in [*self._held]:
+            self._put_back(connection, self._held)
         self._want_turn()
 
     def resume(self, connection: Connection) -> None:
         """Answers of the connection were taken, or the connection ended: its parked requests wait for a turn again."""
         began_ns = self._clock.spent_ns()
-        if self._put_back(connection):
+        if self._put_back(connection, self._parked):
             self._inbox.owe(connection, self._clock.spent_ns() - began_ns)
             self._want_turn()
 
-    def _put_back(self, connection: Connection) -> bool:
+    def _put_back(self, connection: Connection, parked: Parked) -> bool:
         """Move the connection's parked requests back to the inbox. Whether there were any."""
-        frames = self._parked.take(connection)
+        frames = parked.take(connection)
         if frames:
             self._inbox.put_back(connection, frames)
         return bool(frames)
@@ -163,7 +147,7 @@ class Control:
         began_ns = after_ns = self._clock.spent_ns()
         try:
             for connection in self._serve_some():
-                connection.note_known(self._housekeeping.is_known(connection))
+                connection.is_known = self._housekeeping.is_known(connection)
                 connection.flush()
                 if connection.has_ended:  # a request that waited beyond the end may have registered a broker
                     self.connection_closed(connection, Cause.CHANNEL_CLOSE)
@@ -176,7 +160,7 @@ class Control:
 
     def _end_turn(self, began_ns: int, after_ns: int) -> None:
         self._reactors.next_epoch()
-        self._deferred.answer_due()
+        self._answering.deferred.answer_due()
         now_ns = self._clock.spent_ns()
         self.slow_turns.end(now_ns - began_ns, now_ns - after_ns, now_ns)
         if self._measures is not None:
@@ -209,11 +193,10 @@ class Control:
             if waiting.take is not None:
                 connection.end_request()
                 waiting.take(None if waiting.is_refused else waiting.frame)
-            elif self._gate.holds(connection, waiting):
-                frames = [waiting, *self._inbox.drop(connection)]
-                for one in frames:
+            elif self.is_holding and (not waiting.is_lookup or connection in self._held):
+                for one in [waiting, *self._inbox.drop(connection)]:
                     self._end_epoch(one)
-                self._gate.keep(connection, frames)
+                    self._held.park(connection, one)
             elif connection.is_full:
                 self._park(connection, waiting)
             else:
@@ -224,7 +207,7 @@ class Control:
             self._end_epoch(waiting)
 
     def _serve(self, connection: Connection, waiting: WaitingFrame) -> None:
-        waiting.release_once()
+        waiting.release(connection)
         epoch, refusal = waiting.epoch, OVERLOAD if waiting.is_refused else None
         if waiting.is_lookup:  # which does not wait for itself
             self._end_epoch(waiting)
@@ -243,25 +226,20 @@ class Control:
     def _park(self, connection: Connection, waiting: WaitingFrame) -> None:
         """The peer does not take its answers: this frame and the connection's other frames wait until it does."""
         for one in [waiting, *self._inbox.drop(connection)]:
-            one.release_once()
+            one.release(connection)
             self._end_epoch(one)
             self._parked.park(connection, one)
         if not connection.is_full:  # the answers were taken just now
-            self._put_back(connection)
+            self._put_back(connection, self._parked)
         first = self._parked.first()
-        if first is not None:
-            self._close_parked(first)
-
-    def _close_parked(self, connection: Connection) -> None:
-        """Too many bytes are parked: drop the requests of the connection, and close it."""
-        for _ in self._parked.take(connection):
-            connection.end_request()
-        connection.abort(
-            Cause.CHANNEL_CLOSE, "too many bytes of its requests wait, because it does not read its answers"
-        )
+        if first is not None:  # too many bytes are parked
+            for _ in self._parked.take(first):
+                first.end_request()
+            why = "too many bytes of its requests wait, because it does not read its answers"
+            first.abort(Cause.CHANNEL_CLOSE, why)
 
     def _drop(self, connection: Connection, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE) -> None:
         for waiting in self._inbox.drop(connection, keeps, kept_bytes_max):
             connection.end_request()
-            waiting.release_once()
+            waiting.release(connection)
             self._end_epoch(waiting)

@@ -2,7 +2,7 @@
 
 Many that fall silent together are kept: the cause is probably this name server or its network, not the brokers. The
 model is Eureka's self-preservation, which cannot know which of them have stopped. Here each of them is asked for proof,
-see server/confirming.py.
+see `expiry`.
 """
 
 from __future__ import annotations
@@ -27,71 +27,21 @@ log = logging.getLogger("rocketns.control")
 
 # Unregistrations applied as one batch. The others wait for the next turn.
 UNREGISTERED_AT_ONCE_MAX = 32
-
-
 # All brokers are counted, so not for each of them again.
 COUNT_EVERY_MS = 1_000
 
 
-class MassSilence:
-    """Control only. With ``massExpiryPercent=0`` it keeps nobody."""
-
-    def __init__(self, context: NamesrvContext, clock: Clock, delivery: EventDelivery) -> None:
-        self._config = context.configuration.restore
-        self._netty = context.configuration.netty
-        self._tables = context.tables
-        self._clock = clock
-        self._delivery = delivery
-        self._counted_ms: int | None = None
-        self._is_on = False
-
-    def is_on(self) -> bool:
-        """Whether more than ``massExpiryPercent`` of the live brokers are silent at this time."""
-        now_ms, percent, was_on = self._clock.now().ms, self._config.mass_expiry_percent, self._is_on
-        if not percent or (self._counted_ms is not None and now_ms - self._counted_ms < COUNT_EVERY_MS):
-            return was_on
-        self._counted_ms = now_ms
-        silent, live = liveness.silent_together(self._tables, now_ms, self._netty.idle_ms_max)
-        self._is_on = silent * 100 > live * percent
-        if self._is_on and not was_on:
-            log.error(
-                "%d of %d brokers are silent, more than massExpiryPercent=%d: probably this name server or its network "
-                "is the reason. They are kept until they are heard or known to be gone, for %d s at most. Check the "
-                "network of this machine",
-                silent, live, percent, self._config.mass_expiry_seconds,
-            )  # fmt: skip
-        return self._is_on
-
-    def keep(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
-        """The broker is unconfirmed from now on, unless it was already."""
-        if entry.doubt is None:
-            now = self._clock.now()
-            deadline_ms = now.ms + self._config.mass_expiry_seconds * 1000
-            doubt = liveness.doubt_of(entry, DoubtReason.SILENT_TOGETHER, deadline_ms, now.ms, now.epoch_ms)
-            self._delivery.deliver(liveness.doubt_broker(self._tables, key, doubt, now.ms), now)
-
-    def keep_idle(self, connection: Connection) -> bool:
-        """A connection was closed because it was idle. Whether its brokers are kept, as they are silent with many."""
-        owned = self._tables.owned.get(connection, {})
-        if not owned or not (self.is_on() or any(key in self._tables.unconfirmed for key in owned)):
-            return False
-        for key, entry in liveness.let_go(self._tables, connection):
-            self.keep(key, entry)
-        return True
-
-
 class BrokerHousekeeping:
-    """BrokerHousekeepingService and BatchUnregistrationService."""
+    """BrokerHousekeepingService and BatchUnregistrationService. With ``massExpiryPercent=0`` silence keeps nobody."""
 
-    def __init__(
-        self, context: NamesrvContext, clock: Clock, delivery: EventDelivery, stalls: StallWatch, silence: MassSilence
-    ) -> None:
+    def __init__(self, context: NamesrvContext, clock: Clock, delivery: EventDelivery, stalls: StallWatch) -> None:
         self._context = context
         self._clock = clock
         self._delivery = delivery
         self._stalls = stalls
-        self._silence = silence
         self._closed: deque[Iterator[UnregisterRequest]] = deque()
+        self._counted_ms: int | None = None
+        self._are_many_silent = False
 
     @property
     def has_waiting(self) -> bool:
@@ -127,18 +77,53 @@ class BrokerHousekeeping:
         """
         self._stalls.check()
         if not self._stalls.is_settled:
-            self._keep(connection)
-        elif cause is not Cause.CHANNEL_IDLE or not self._silence.keep_idle(connection):
+            self._keep(connection, DoubtReason.STALLED)
+        elif cause is Cause.CHANNEL_IDLE and self._is_silent_with_others(connection):
+            self._keep(connection, DoubtReason.SILENT_TOGETHER)
+        else:
             self._lose(connection, cause)
 
-    def _keep(self, connection: Connection) -> None:
-        """Its brokers are unconfirmed. They have as much time as if they were silent."""
+    def _is_silent_with_others(self, connection: Connection) -> bool:
+        tables = self._context.tables
+        owned = tables.owned.get(connection, {})
+        return bool(owned) and (self.are_many_silent() or any(key in tables.unconfirmed for key in owned))
+
+    def are_many_silent(self) -> bool:
+        """Whether more than ``massExpiryPercent`` of the live brokers are silent at this time."""
+        config, now_ms, were = self._context.configuration.restore, self._clock.now().ms, self._are_many_silent
+        percent = config.mass_expiry_percent
+        if not percent or (self._counted_ms is not None and now_ms - self._counted_ms < COUNT_EVERY_MS):
+            return were
+        self._counted_ms = now_ms
+        idle_ms_max = self._context.configuration.netty.idle_ms_max
+        silent, live = liveness.silent_together(self._context.tables, now_ms, idle_ms_max)
+        self._are_many_silent = silent * 100 > live * percent
+        if self._are_many_silent and not were:
+            log.error(
+                "%d of %d brokers are silent, more than massExpiryPercent=%d: probably this name server or its network "
+                "is the reason. They are kept until they are heard or known to be gone, for %d s at most. Check the "
+                "network of this machine",
+                silent, live, percent, config.mass_expiry_seconds,
+            )  # fmt: skip
+        return self._are_many_silent
+
+    def _keep(self, connection: Connection, reason: DoubtReason) -> None:
+        for key, entry in liveness.let_go(self._context.tables, connection):
+            self.doubt(key, entry, reason)
+
+    def doubt(self, key: BrokerAddrInfo, entry: BrokerLiveInfo, reason: DoubtReason) -> None:
+        """The broker is unconfirmed from now on, unless it was already.
+
+        After a stall it has as much time as if it were silent.
+        """
+        if entry.doubt is not None:
+            return
         tables, now = self._context.tables, self._clock.now()
-        for key, entry in liveness.let_go(tables, connection):
-            if entry.doubt is None:
-                deadline_ms = entry.last_update_ms + entry.timeout_ms + entry.grace_ms
-                doubt = liveness.doubt_of(entry, DoubtReason.STALLED, deadline_ms, now.ms, now.epoch_ms)
-                self._delivery.deliver(liveness.doubt_broker(tables, key, doubt, now.ms), now)
+        deadline_ms = now.ms + self._context.configuration.restore.mass_expiry_seconds * 1000
+        if reason is DoubtReason.STALLED:
+            deadline_ms = entry.last_update_ms + entry.timeout_ms + entry.grace_ms
+        doubt = liveness.doubt_of(entry, reason, deadline_ms, now.ms, now.epoch_ms)
+        self._delivery.deliver(liveness.doubt_broker(tables, key, doubt, now.ms), now)
 
     def _lose(self, connection: Connection, cause: Cause) -> None:
         """Its first broker is queued, as in Java. A connection may have many more: some go in each turn."""

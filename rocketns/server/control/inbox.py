@@ -16,9 +16,8 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Container, Hashable
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
 
 from rocketns.access.classes import Access
 from rocketns.config import Limits, NamesrvConfig
@@ -69,7 +68,8 @@ def request_code(frame: bytes | memoryview) -> int:
     return int(found[1])
 
 
-Key = TypeVar("Key", bound=Hashable)
+# Gets an answer in its turn, None in place of one that was refused.
+TakeAnswer = Callable[[bytes | memoryview | None], object]
 
 ANY_SIZE = sys.maxsize
 FRAME_COST_BYTES = 256  # added to the bytes of each waiting frame, as in the reactors
@@ -86,30 +86,29 @@ def waiting_bytes_max(limits: Limits) -> int:
 class WaitingFrame:
     """One frame of ``size`` bytes. A refused one has only its header left. ``is_beyond_rate``: why it is refused.
 
-    ``release`` is called with the size, once, when the frame leaves the inbox for the first time. ``take``: it is no
-    request but an answer, for this function; None in place of one that was refused. ``epoch``: in which a
-    reactor handed it over; 0 where nobody waits for its effect any longer.
+    ``take``: it is no request but an answer, for this function. ``epoch``: in which a reactor handed it over; 0 where
+    nobody waits for its effect any longer.
     """
 
     frame: bytes | memoryview
     size: int
     is_lookup: bool
     is_refused: bool
-    release: Callable[[int], object] | None = None
-    take: Callable[[bytes | memoryview | None], object] | None = None
     is_beyond_rate: bool = False
     epoch: int = 0
+    take: TakeAnswer | None = None
+    is_released: bool = False
 
     def refuse(self) -> None:
         """Keep the header only, which is enough for SYSTEM_BUSY."""
         self.is_refused = True
         self.frame = bytes(self.frame[: header_end(self.frame)])
 
-    def release_once(self) -> None:
-        """A frame that is parked and put back is released when it is parked."""
-        if self.release is not None:
-            self.release(self.size)
-            self.release = None
+    def release(self, connection: Connection) -> None:
+        """The frame leaves the inbox. One that is parked and put back is released when it is parked."""
+        if not self.is_released:
+            connection.release(self.size)
+            self.is_released = True
 
 
 class _Line:
@@ -124,22 +123,15 @@ class _Line:
         self.queued = [0, 0]
 
 
-class Inbox(Generic[Key]):
-    """``host_of`` gives the host of a connection, ``is_known`` whether a broker registered from it.
+class Inbox:
+    """``bytes`` are those of all frames that wait."""
 
-    ``bytes`` are those of all frames that wait.
-    """
-
-    def __init__(
-        self, config: NamesrvConfig, host_of: Callable[[Key], str], is_known: Callable[[Key], bool] = lambda _: False
-    ) -> None:
+    def __init__(self, config: NamesrvConfig) -> None:
         self._capacities = (config.default_thread_pool_queue_capacity, config.client_request_thread_pool_queue_capacity)
         self._queued = [0, 0]
-        self._host_of = host_of
-        self._is_known = is_known
-        self._lines: dict[Key, _Line] = {}
-        self._turns: HostTurns[Key] = HostTurns()
-        self._served: tuple[Key, _Line] | None = None
+        self._lines: dict[Connection, _Line] = {}
+        self._turns: HostTurns[Connection] = HostTurns()
+        self._served: tuple[Connection, _Line] | None = None
         self._size = 0
         self.bytes = 0
 
@@ -147,13 +139,12 @@ class Inbox(Generic[Key]):
         return self._size
 
     def submit(
-        self, key: Key, frame: bytes | memoryview, release: Callable[[int], object] | None = None,
-        take: Callable[[bytes | memoryview | None], object] | None = None,
-        *, is_beyond_rate: bool = False, epoch: int = 0,
+        self, connection: Connection, frame: bytes | memoryview, *, is_beyond_rate: bool = False, epoch: int = 0,
+        take: TakeAnswer | None = None,
     ) -> bool:  # fmt: skip
         """Add a frame; False if it is refused. One beyond the rate of its host always is."""
-        line = self._line_of(key)
-        waiting = WaitingFrame(frame, len(frame), seems_lookup(frame), False, release, take, is_beyond_rate, epoch)
+        line = self._line_of(connection)
+        waiting = WaitingFrame(frame, len(frame), seems_lookup(frame), False, is_beyond_rate, epoch, take)
         queue = waiting.is_lookup
         if is_beyond_rate or (line.queued[queue] and self._queued[queue] >= self._capacities[queue]):
             waiting.refuse()
@@ -161,45 +152,47 @@ class Inbox(Generic[Key]):
         line.frames.append(waiting)
         return not waiting.is_refused
 
-    def put_back(self, key: Key, frames: list[WaitingFrame]) -> None:
+    def put_back(self, connection: Connection, frames: list[WaitingFrame]) -> None:
         """Frames that were taken wait again, before the frames that came after them."""
-        line = self._line_of(key)
+        line = self._line_of(connection)
         for waiting in frames:
             self._count(line, waiting, 1)
         line.frames.extendleft(reversed(frames))
 
-    def owe(self, key: Key, cost_ns: int) -> None:
+    def owe(self, connection: Connection, cost_ns: int) -> None:
         """Charge work outside of the turns to a connection whose frames wait."""
-        line = self._lines[key]
-        self._turns.charge(key, line.host, cost_ns, is_known=line.is_known)
+        line = self._lines[connection]
+        self._turns.charge(connection, line.host, cost_ns, is_known=line.is_known)
 
-    def _line_of(self, key: Key) -> _Line:
+    def _line_of(self, connection: Connection) -> _Line:
         """The connection's line; a new one wants turns."""
-        line = self._lines.get(key)
+        line = self._lines.get(connection)
         if line is None:
-            line = self._lines[key] = _Line(self._host_of(key), self._is_known(key))
-            self._turns.want(key, line.host, is_known=line.is_known)
+            line = self._lines[connection] = _Line(connection.host, connection.is_known)
+            self._turns.want(connection, line.host, is_known=line.is_known)
         return line
 
-    def take(self) -> tuple[Key, WaitingFrame]:
+    def take(self) -> tuple[Connection, WaitingFrame]:
         """The frame whose turn it is. Call `charge` after serving it. IndexError if none waits."""
-        key = self._turns.next()
-        line = self._lines[key]
+        connection = self._turns.next()
+        line = self._lines[connection]
         waiting = line.frames.popleft()
         self._count(line, waiting, -1)
-        self._served = key, line
-        self._leave_if_empty(key, line)
-        return key, waiting
+        self._served = connection, line
+        self._leave_if_empty(connection, line)
+        return connection, waiting
 
     def charge(self, cost_ns: int) -> None:
         """Charge the cost of the frame that was taken last."""
         if self._served is not None:
-            key, line = self._served
-            self._turns.charge(key, line.host, cost_ns, is_known=line.is_known)
+            connection, line = self._served
+            self._turns.charge(connection, line.host, cost_ns, is_known=line.is_known)
 
-    def drop(self, key: Key, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE) -> list[WaitingFrame]:
+    def drop(
+        self, connection: Connection, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE
+    ) -> list[WaitingFrame]:
         """Remove and return the waiting frames of a connection, except requests of so many bytes with these codes."""
-        line = self._lines.get(key)
+        line = self._lines.get(connection)
         if line is None:
             return []
         frames, line.frames = line.frames, deque()
@@ -210,13 +203,13 @@ class Inbox(Generic[Key]):
             else:
                 dropped.append(waiting)
                 self._count(line, waiting, -1)
-        self._leave_if_empty(key, line)
+        self._leave_if_empty(connection, line)
         return dropped
 
-    def _leave_if_empty(self, key: Key, line: _Line) -> None:
+    def _leave_if_empty(self, connection: Connection, line: _Line) -> None:
         if not line.frames:
-            del self._lines[key]
-            self._turns.withdraw(key)
+            del self._lines[connection]
+            self._turns.withdraw(connection)
 
     def _count(self, line: _Line, waiting: WaitingFrame, step: int) -> None:
         self._size += step
@@ -236,16 +229,22 @@ class _ParkedFrames:
 
 
 class Parked:
-    """Holds ``bytes_max`` bytes, where each frame counts FRAME_COST_BYTES more. Beyond them `first` is to be closed.
+    """Holds ``bytes`` of frames, where each counts FRAME_COST_BYTES more. Beyond ``bytes_max`` `first` is to be closed.
 
     The frames of a connection keep their order.
     """
 
-    def __init__(self, bytes_max: int) -> None:
+    def __init__(self, bytes_max: int = ANY_SIZE) -> None:
         self._bytes_max = bytes_max
         self._parked: dict[Connection, _ParkedFrames] = {}  # the one that waits for longest first
         self._bytes_of: Counter[tuple[bool, str]] = Counter()
         self.bytes = 0
+
+    def __contains__(self, connection: Connection) -> bool:
+        return connection in self._parked
+
+    def __iter__(self) -> Iterator[Connection]:
+        return iter(self._parked)
 
     def park(self, connection: Connection, waiting: WaitingFrame) -> None:
         """Add a frame behind the others of its connection."""
@@ -280,29 +279,3 @@ class Parked:
         is_known = of_brokers > self._bytes_max // 2
         largest = max((one for one in self._bytes_of if one[0] == is_known), key=self._bytes_of.__getitem__)
         return next(connection for connection, parked in self._parked.items() if parked.account == largest)
-
-
-class Gate:
-    """``is_closed`` between `close` and `open`. ``bytes`` of frames wait, where each counts FRAME_COST_BYTES more."""
-
-    def __init__(self) -> None:
-        self.bytes = 0
-        self.is_closed = False
-        self._frames: dict[Connection, list[WaitingFrame]] = {}
-
-    def close(self) -> None:
-        self.is_closed = True
-
-    def holds(self, connection: Connection, waiting: WaitingFrame) -> bool:
-        """Whether a frame must wait: also a lookup behind a frame that does."""
-        return self.is_closed and (not waiting.is_lookup or connection in self._frames)
-
-    def keep(self, connection: Connection, frames: list[WaitingFrame]) -> None:
-        """Add frames behind the others of their connection."""
-        self._frames.setdefault(connection, []).extend(frames)
-        self.bytes += sum(waiting.size + FRAME_COST_BYTES for waiting in frames)
-
-    def open(self) -> list[tuple[Connection, list[WaitingFrame]]]:
-        """Everything that waited, by connection, in the order of arrival."""
-        frames, self._frames, self.bytes, self.is_closed = self._frames, {}, 0, False
-        return list(frames.items())

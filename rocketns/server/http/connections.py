@@ -41,7 +41,8 @@ SWEEP_S = 0.5
 STREAMS_MAX = 32
 
 
-# The answer to a head that is not passed on for what it asks, given the peer's address and the loop's clock.
+# The answer to a valid head that is not passed on for what it asks; None passes it on. It is given the peer's address
+# and the loop's clock.
 Objection = Callable[[bytes, str, float], bytes | None]
 
 
@@ -149,12 +150,12 @@ class HttpConnection(asyncio.BufferedProtocol):
     def _pass_on(self, head: bytes) -> None:
         """Whoever may not ask this gets an answer before anything is made for it."""
         status = refusal(head)
-        answer = self._gate.object_to(head, self._peer) if status is None else refused(status)
+        answer = self._gate.objection(head, self._peer, self._gate.now_s()) if status is None else refused(status)
         if answer is not None:
             self._refuse(answer)
         else:
             self.is_answering, self.ends_s, self._head = True, self._gate.now_s() + ANSWER_WITHIN_S, head
-            self._gate.want_turn(self)
+            self._gate.turns.want(self)
 
     def _refuse(self, answer: bytes) -> None:
         assert self.transport is not None
@@ -163,12 +164,14 @@ class HttpConnection(asyncio.BufferedProtocol):
 
 
 class HttpGate:
-    """All connections, oldest first. ``requests_per_s_max``: None is no limit of its own."""
+    """All connections, oldest first. ``turns`` of those that have a whole request. ``requests_per_s_max``: None is no
+    limit of its own.
+    """
 
     def __init__(self, objection: Objection | None = None, requests_per_s_max: int | None = None) -> None:
-        self._objection = objection
+        self.objection: Objection = objection or (lambda _head, _peer, _now_s: None)
         pause_s = 0.0 if requests_per_s_max is None else REQUESTS_PER_TURN_MAX / requests_per_s_max
-        self._turns = PacedTurns[HttpConnection](at_once=REQUESTS_PER_TURN_MAX, pause_s=pause_s)
+        self.turns = PacedTurns[HttpConnection](at_once=REQUESTS_PER_TURN_MAX, pause_s=pause_s)
         self._guards: dict[asyncio.BaseTransport, HttpConnection] = {}
         self._timer: asyncio.TimerHandle | None = None
         self.closed_late = self.closed_full = self.closed_unread = 0
@@ -201,15 +204,7 @@ class HttpGate:
     def leave(self, guard: HttpConnection, transport: asyncio.BaseTransport) -> None:
         """A connection ended."""
         self._guards.pop(transport, None)
-        self._turns.withdraw(guard)
-
-    def object_to(self, head: bytes, peer: str) -> bytes | None:
-        """The answer to a valid head that is not passed on for what it asks."""
-        return None if self._objection is None else self._objection(head, peer, self.now_s())
-
-    def want_turn(self, guard: HttpConnection) -> None:
-        """It has a whole request, and takes its turn soon."""
-        self._turns.want(guard)
+        self.turns.withdraw(guard)
 
     def sweep(self) -> None:
         """Close what takes too long, and do it again in SWEEP_S."""

@@ -76,19 +76,13 @@ class AskedTopic:
                 del self.peers[next(iter(self.peers))]
 
 
-@dataclass(slots=True)
-class _New:
-    lookups: int
-    peer: TopicAsker | None
-
-
 class AskedTopics:
     """Control only, but for `missing`, a number. Its topics are at most TOPICS_MAX."""
 
     def __init__(self) -> None:
         self._topics: dict[str, AskedTopic] = {}  # the one asked for longest ago first
         self._owned: dict[Owner, dict[str, None]] = {}
-        self._waiting: dict[Owner, dict[str, _New]] = {}
+        self._waiting: dict[Owner, dict[str, AskedTopic]] = {}
         self._waits = 0
         self.missing = 0
 
@@ -100,17 +94,17 @@ class AskedTopics:
             known.note(lookups, peer, now)
             return
         if len(topic) <= TOPIC_CHARACTERS_MAX:
-            self._note_new(topic, lookups, peer, owner)
+            self._note_new(topic, lookups, peer, owner, now)
 
-    def _note_new(self, topic: str, lookups: int, peer: TopicAsker | None, owner: Owner) -> None:
+    def _note_new(self, topic: str, lookups: int, peer: TopicAsker | None, owner: Owner, now: Now) -> None:
         waiting = self._waiting.get(owner, {})
-        new = waiting.get(topic)
-        if new is not None:
-            new.lookups, new.peer = new.lookups + lookups, peer
-        elif self._waits < WAITING_MAX and len(waiting) < (WAITING_OF_HOST_MAX if self._waits < FEW_WAIT else 1):
-            waiting[topic] = _New(lookups, peer)
+        if topic not in waiting:
+            if self._waits >= WAITING_MAX or len(waiting) >= (WAITING_OF_HOST_MAX if self._waits < FEW_WAIT else 1):
+                return
+            waiting[topic] = AskedTopic(topic, owner, now.epoch_ms, now.epoch_ms, now.ms)
             self._waiting[owner] = waiting
             self._waits += 1
+        waiting[topic].note(lookups, peer, now)
 
     def take_new(self, now: Now) -> None:
         """Take some of the newcomers, and forget the others: whoever needs them asks again.
@@ -118,13 +112,13 @@ class AskedTopics:
         Hosts take turns, those with the fewest topics first. Which ones come first of equals is chance.
         """
         owners = sorted(self._waiting, key=lambda owner: (len(self._owned.get(owner, ())), random()))
-        turns = deque((owner, iter(self._waiting[owner].items())) for owner in owners)
+        turns = deque(iter(self._waiting[owner].values()) for owner in owners)
         left = NEW_TOPICS_MAX
         while turns and left > 0:
-            owner, waiting = turns.popleft()
-            for topic, new in islice(waiting, 1):
-                self._add(topic, owner, new, now)
-                turns.append((owner, waiting))
+            waiting = turns.popleft()
+            for one in islice(waiting, 1):
+                self._add(one, now)
+                turns.append(waiting)
                 left -= 1
         self._waiting, self._waits = {}, 0
 
@@ -146,15 +140,15 @@ class AskedTopics:
         """Whether it is still in the table, and has no route."""
         return one.is_missing and self._topics.get(one.topic) is one
 
-    def _add(self, topic: str, owner: Owner, new: _New, now: Now) -> None:
-        if topic in self._topics:  # two hosts brought it
-            self.note(topic, new.lookups, new.peer, owner, now)
+    def _add(self, one: AskedTopic, now: Now) -> None:
+        if one.topic in self._topics:  # two hosts brought it
+            latest = next((TopicAsker(*peer) for peer in reversed(one.peers.items())), None)
+            self.note(one.topic, one.lookups, latest, one.owner, now)
             return
         if len(self._topics) >= TOPICS_MAX:
-            self._make_room(owner)
-        one = self._topics[topic] = AskedTopic(topic, owner, now.epoch_ms, now.epoch_ms, now.ms)
-        one.note(new.lookups, new.peer, now)
-        self._owned.setdefault(owner, {})[topic] = None
+            self._make_room(one.owner)
+        self._topics[one.topic] = one
+        self._owned.setdefault(one.owner, {})[one.topic] = None
 
     def _make_room(self, newcomer: Owner) -> None:
         most = max(len(topics) for topics in self._owned.values())

@@ -1,7 +1,7 @@
 """Watches for topics that are asked for and have no route: why each has none, the nearest names, and the log lines.
 
 An answer costs one more lookup in a small table. The nearest names are looked for afterwards, one topic at a time, for
-STEP_NS of each tick: 1 % of control's time, however many names are made up. A topic whose line is due comes first.
+STEP_NS of each tick: 1 % of control's time, however many names are made up. The next one is a topic whose line is due.
 There is one line an hour for a topic, and so many a minute for all of them.
 """
 
@@ -90,7 +90,7 @@ class Lines:
         self._tables = tables
         self._left = LINES_MAX
         self._gained_ms: int | None = None
-        self._said_more_ms: int | None = None
+        self._said_more_ms = -MORE_AFTER_MS
         self._said_no_brokers_ms: int | None = None
         self._said_of: Counter[Owner] = Counter()
         self._counted_ms = 0
@@ -98,14 +98,15 @@ class Lines:
     def next_of(self, topics: Iterable[AskedTopic], now: Now) -> AskedTopic | None:
         """The topic whose line is due: of the host with the fewest lines within the hour, the first one."""
         self._gain(now)
-        if not self._left and not self._may_say_more(now):
+        if not self._left and now.ms - self._said_more_ms < MORE_AFTER_MS:
             return None
         due = [one for one in topics if self._is_due(one, now)]
         if due and not self._left:
-            self._say_more(len(due), now)
-        if not due or not self._left:
+            self._said_more_ms = now.ms
+            log.info("%d more topics without a route were asked for, and each gets its line later: at most %d lines a "
+                     "minute are written. %s", len(due), 60_000 // LINE_EVERY_MS, WHERE)  # fmt: skip
             return None
-        return min(due, key=lambda one: (self._said_of[one.owner], one.since_epoch_ms))
+        return min(due, key=lambda one: (self._said_of[one.owner], one.since_epoch_ms), default=None)
 
     def say(self, one: AskedTopic, now: Now) -> None:
         """Write its line."""
@@ -140,14 +141,6 @@ class Lines:
         self._left = min(LINES_MAX, self._left + gained)
         self._gained_ms += gained * LINE_EVERY_MS
 
-    def _may_say_more(self, now: Now) -> bool:
-        return self._said_more_ms is None or now.ms - self._said_more_ms >= MORE_AFTER_MS
-
-    def _say_more(self, count: int, now: Now) -> None:
-        self._said_more_ms = now.ms
-        log.info("%d more topics without a route were asked for, and each gets its line later: at most %d lines a "
-                 "minute are written. %s", count, 60_000 // LINE_EVERY_MS, WHERE)  # fmt: skip
-
 
 def _why(why: MissingReason, topic: str, groups: list[str]) -> str:
     match why:
@@ -180,20 +173,16 @@ STEP_NS = 10_000_000  # of each tick
 
 
 class MissingWatch:
-    """Control only, but for ``asked.missing``, a number."""
+    """Control only, but for ``asked.missing``, a number. ``drain``: the lookups that the reactors answered."""
 
     def __init__(self, tables: RouteTables, clock: Clock) -> None:
         self.asked = AskedTopics()
-        self._drain: Callable[[], Iterable[Counted]] = tuple
+        self.drain: Callable[[], Iterable[Counted]] = tuple
         self._tables = tables
         self._clock = clock
         self._lines = Lines(tables)
         self._searched: AskedTopic | None = None
         self._search: Iterator[None] = iter(())
-
-    def take_from(self, drain: Callable[[], Iterable[Counted]]) -> None:
-        """From now on `tick` takes the lookups that the reactors answered from there."""
-        self._drain = drain
 
     def note(self, topic: str | None, peer: Connection, now: Now) -> None:
         """A lookup that control answered found no route."""
@@ -203,14 +192,11 @@ class MissingWatch:
     def tick(self) -> None:
         """Each second."""
         now, ends_ns = self._clock.now(), self._clock.spent_ns() + STEP_NS
-        for topic, lookups, peer, owner in self._drain():
+        for topic, lookups, peer, owner in self.drain():
             if topic not in PROBED:
                 self.asked.note(topic, lookups, peer, owner, now)
         self.asked.take_new(now)
         self.asked.sweep(lambda topic: has_route(self._tables, topic), now)
-        line = self._lines.next_of(self.asked.all_missing(), now)
-        if line is not None and line is not self._searched:
-            self._searched = None
         while self._step(now) and self._clock.spent_ns() < ends_ns:
             pass
 
@@ -218,8 +204,9 @@ class MissingWatch:
         """One step of the search. False if nothing is left to look for."""
         one = self._searched
         if one is None or not self.asked.is_held(one):
-            line = self._lines.next_of(self.asked.all_missing(), now)
-            one = line or next((one for one in self.asked.all_missing() if one.nearest is None), None)
+            one = self._lines.next_of(self.asked.all_missing(), now) or next(
+                (one for one in self.asked.all_missing() if one.nearest is None), None
+            )
             self._searched = one
             if one is None:
                 return False

@@ -10,13 +10,11 @@ from collections.abc import Callable
 from functools import partial
 
 from rocketns.client.remoting_client import RemotingClient
-from rocketns.config import NamesrvConfig
 from rocketns.processor.context import NamesrvContext, Now
-from rocketns.protocol.codes import V5_5_0, RequestCode, SerializeType
+from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.encoding import encode_request
 from rocketns.routeinfo import events as e
 from rocketns.routeinfo.events import Event
-from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.publishing.eventlog import log_events
 from rocketns.server.publishing.publisher import LookupSwitch, Publisher
 
@@ -29,19 +27,13 @@ RECEIVERS_MAX = 64
 class MinBrokerNotifier:
     """``notifyMinBrokerIdChanged`` is read at each event."""
 
-    def __init__(
-        self, config: NamesrvConfig, tables: RouteTables, client: RemotingClient, serialize_type: SerializeType,
-        version: int = V5_5_0,
-    ) -> None:  # fmt: skip
-        self._config = config
-        self._tables = tables
+    def __init__(self, context: NamesrvContext, client: RemotingClient) -> None:
+        self._context = context
         self._client = client
-        self._serialize_type = serialize_type
-        self._version = version
 
     def notify(self, events: list[e.Event]) -> None:
         """Send the notifications that the events ask for. They are one-way, so nothing waits for them."""
-        if not self._config.notify_min_broker_id_changed:
+        if not self._context.configuration.namesrv.notify_min_broker_id_changed:
             return
         for event in events:
             if isinstance(event, e.MinBrokerIdChanged):
@@ -54,19 +46,16 @@ class MinBrokerNotifier:
             "minBrokerAddr": event.min_broker_addr,
             "minBrokerId": str(event.min_broker_id),
         }
-        code = RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE
-        _, frame = encode_request(code, ext, self._serialize_type, oneway=True, version=self._version)
+        code, version = RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE, self._context.release.version
+        _, frame = encode_request(code, ext, self._context.serialize_type, oneway=True, version=version)
         if len(event.receivers) > RECEIVERS_MAX:
             client_log.warning("%d brokers of %s are not notified of its lowest broker id: it has more than %d brokers",
                         len(event.receivers) - RECEIVERS_MAX, event.broker_name, RECEIVERS_MAX)  # fmt: skip
+        tables = self._context.tables
+        group = tables.broker_addr_table.get(event.broker_name)
         for addr in event.receivers[:RECEIVERS_MAX]:
-            self._client.invoke_oneway(addr, frame, self._announcer(event.broker_name, addr))
-
-    def _announcer(self, broker_name: str, addr: str) -> str | None:
-        """The host that registered a member of a group."""
-        group = self._tables.broker_addr_table.get(broker_name)
-        entry = None if group is None else self._tables.live(group.cluster, addr)
-        return None if entry is None else entry.announced_by
+            entry = None if group is None else tables.live(group.cluster, addr)
+            self._client.invoke_oneway(addr, frame, None if entry is None else entry.announced_by)
 
 
 log = logging.getLogger("rocketns.control")
@@ -125,8 +114,8 @@ class EventDelivery:
             self._publisher.publish(events)
         except Exception:
             log.exception("a change cannot be published to the reactors: from now on control answers all lookups")
-            self._switch.turn_off()
-            self._context.forget_known_topics()
+            self._switch.may_be_on = False
+            self._context.known_topics = None  # every registration is read in full
 
 
 def _attempt(what: str, act: Callable[[], object]) -> object:

@@ -154,24 +154,23 @@ class ViewCounts:
 
 
 class LookupSwitch:
-    """The reactors read nothing but the route slots. While anything else affects the answers, control gives them."""
+    """The reactors read nothing but the route slots. While anything else affects the answers, control gives them.
+
+    Without ``may_be_on`` it does from the next `update` on.
+    """
 
     def __init__(self, context: NamesrvContext, reactors: Reactors) -> None:
         self._context = context
         self._reactors = reactors
         self._is_on = False
-        self._may_be_on = True
+        self.may_be_on = True
 
     def update(self, now: Now) -> None:
         """Call this after every possible change of a property, and periodically: ``needWaitForService`` has an end."""
         self._reactors.limit_idle(self._context.configuration.netty.idle_ms_max)
         context = self._context
         others = context.going_away or context.cluster_test or context.configuration.namesrv.order_message_enable
-        on = self._may_be_on and not others and client.is_ready(context, now)
+        on = self.may_be_on and not others and client.is_ready(context, now)
         if on is not self._is_on:
             self._is_on = on
             self._reactors.enable(on)
-
-    def turn_off(self) -> None:
-        """For good, at the next `update`."""
-        self._may_be_on = False

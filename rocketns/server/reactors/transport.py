@@ -94,7 +94,6 @@ class ReactorConnection(Connection):
         return self.received + self._answered
 
     def release(self, frame_bytes: int) -> None:
-        """One of its frames no longer waits for control."""
         self._reactors.done_with(frame_bytes, self._host_number)
 
     def took_frame(self) -> None:
@@ -263,7 +262,7 @@ class ReactorTransport:
             return
         connection.took_frame()
         self.lookups_handed_over += seems_lookup(frame)
-        self._control.submit(connection, frame, connection.release, is_beyond_rate=is_beyond_rate, epoch=epoch)
+        self._control.submit(connection, frame, is_beyond_rate=is_beyond_rate, epoch=epoch)
 
     def answers_taken(self, number: int) -> None:
         connection = self._connections[number]

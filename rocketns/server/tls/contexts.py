@@ -8,8 +8,9 @@ import asyncio
 import logging
 import os
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -136,10 +137,17 @@ def _failure(side: TlsSide, text: str) -> TlsError:
 
 
 def _pair_of_files(side: TlsSide) -> CertificatePair:
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    from cryptography.x509 import load_pem_x509_certificates
+
     if not side.cert_path or not side.key_path:
         raise TlsContentError("tls.server.certPath and tls.server.keyPath are needed when tls.test.mode.enable=false")
     chain_pem, key_pem = _read(side.cert_path), _read(side.key_path)
-    return CertificatePair(_certificates(side.cert_path, chain_pem), _key(side, key_pem))
+    with _refused_content(f"{side.cert_path} holds no usable certificate"):
+        chain = load_pem_x509_certificates(chain_pem)
+    with _refused_content(f"{side.key_path} holds no usable key"):
+        key = load_pem_private_key(key_pem, side.key_password.encode() or None)
+    return CertificatePair(chain, key)
 
 
 def _read(path: str) -> bytes:
@@ -149,22 +157,15 @@ def _read(path: str) -> bytes:
         raise TlsError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _certificates(path: str, pem: bytes) -> list[Certificate]:
-    from cryptography.x509 import load_pem_x509_certificates
-
+@contextmanager
+def _refused_content(what: str) -> Iterator[None]:
+    """TlsContentError for whatever the library raises: ValueError; TypeError, where a password is missing or not
+    needed; and others for kinds of content that it does not support.
+    """
     try:
-        return load_pem_x509_certificates(pem)
-    except Exception as error:  # ValueError, and others for kinds of content that it does not support
-        raise TlsContentError(f"{path} holds no usable certificate: {error}") from error
-
-
-def _key(side: TlsSide, pem: bytes) -> PrivateKeyTypes:
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-    try:
-        return load_pem_private_key(pem, side.key_password.encode() or None)
-    except Exception as error:  # also TypeError: a password is missing, or not needed
-        raise TlsContentError(f"{side.key_path} holds no usable key: {error}") from error
+        yield
+    except Exception as error:
+        raise TlsContentError(f"{what}: {error}") from error
 
 
 def _self_signed() -> CertificatePair:
@@ -305,23 +306,19 @@ class TlsContexts:
             return TlsError(f"{type(error).__name__}: {error}")
 
     def check_files(self) -> None:
-        """Reload if files have changed. A deleted file changes nothing."""
+        """Reload when the trust file changed, or certificate and key both have. A deleted file changes nothing."""
         for path in self._followed.changed():
-            self._on_changed(path)
+            if path == self._trust:
+                self._reload("The trust certificate changed, reload the ssl context")
+            if path in self._pair:
+                self._changed.add(path)
+                if self._pair <= self._changed:
+                    self._changed.clear()
+                    self._reload("The certificate and private key changed, reload the ssl context")
 
     def reread(self) -> None:
         """Make a new context from the present content of the files."""
         self._reload("SIGHUP, reload the ssl context")
-
-    def _on_changed(self, path: str) -> None:
-        """Reload when the trust file changed, or certificate and key both have."""
-        if path == self._trust:
-            self._reload("The trust certificate changed, reload the ssl context")
-        if path in self._pair:
-            self._changed.add(path)
-            if self._pair <= self._changed:
-                self._changed.clear()
-                self._reload("The certificate and private key changed, reload the ssl context")
 
     def _reload(self, why: str) -> None:
         log.info(why)

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from interop.harness import codes
+from rocketns.client import seeding
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.prior_routes import PriorRoutes
-from rocketns.server import seeding
 from tests.client.peers import CLOSED, Serve, answer, peer, run, serving
 
 EPOCH_MS = 1_700_000_000_000
