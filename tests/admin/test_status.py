@@ -37,7 +37,7 @@ from rocketns.admin.api.status import own_name
 from rocketns.admin.recent import GROUPS_MAX, WORDS, Recent, RecentChange, closed_groups, said
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.group_view import GroupView
-from rocketns.fleet.state import MISSING, OWN, Disagreement, FleetState, Member, Part, Side
+from rocketns.fleet.state import MISSING, NOT_READ, OWN, Disagreement, FleetState, Member, Part, Side
 from rocketns.processor.context import Now
 from rocketns.protocol.body.route import QueueData, TopicQueueMappingInfo, queue_data
 from rocketns.routeinfo import events as e
@@ -154,6 +154,14 @@ def test_a_disagreement_has_what_each_name_server_says(managed: Managed, ask: As
                 "follows": [], "topics": 213, "sides": [own, other]}  # fmt: skip
     assert ask("disagreements", kind="broker")["items"] == [expected]
     assert ask("disagreements", kind="topic")["items"] == []
+
+
+def test_a_name_server_that_was_not_read_yet_is_no_trouble() -> None:
+    def found(error: str) -> list[str]:
+        return [one.name for one in assess(StatusScene(fleet=FleetState(9_000, (HERE, replace(OTHER, error=error)))))]
+
+    assert "unreadable" in found("refused")
+    assert "unreadable" not in found(NOT_READ)
 
 
 def test_topics_that_follow_from_a_missing_broker_are_apart_and_have_their_queues(managed: Managed, ask: Ask) -> None:

@@ -18,7 +18,7 @@ from rocketns.admin.api.rows import BrokerStateRow, Level, LostRow, MissingRow, 
 from rocketns.admin.recent import GONE, PAUSES_TOGETHER_MS, Phrase, RecentChange, at_address, member
 from rocketns.config.properties import PREFIX
 from rocketns.fleet.comparing import FactKind
-from rocketns.fleet.state import OWN, FleetState
+from rocketns.fleet.state import NOT_READ, OWN, FleetState
 from rocketns.languages import N_
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.server.missing.watching import MissingReason
@@ -286,7 +286,7 @@ def _of_pauses(scene: StatusScene) -> Iterator[ReasonRow]:
 
 def _of_fleet(scene: StatusScene) -> Iterator[ReasonRow]:
     for one in scene.fleet.members:
-        if not one.is_readable:
+        if not one.is_readable and one.error != NOT_READ:
             doctor = _lines(("rocketns", "doctor", one.addr))
             yield reason("unreadable", [one.addr], detail=one.error, commands=doctor)
     others = [one.addr for one in scene.fleet.members if one.addr != OWN and one.is_readable]

@@ -6,6 +6,7 @@ import {timeOf} from "./changes.js";
 import {following} from "./verdict.js";
 
 const OWN = "this name server"; // its address in the API
+const NOT_READ = "not read yet"; // the error of one whose first reading has not ended
 
 const FOLLOWERS_READ = 200;
 const NAMES_SHOWN = 50;
@@ -99,7 +100,7 @@ export async function readFleet() {
   const found = await read("disagreements", {limit: READ, follows: "", sort: "kind"});
   servers.items.sort((one, other) => (other.address === OWN) - (one.address === OWN));
   byId("servers").replaceChildren(...servers.items.map(server));
-  place(found.total > 0 || servers.items.some((one) => one.error));
+  place(found.total > 0 || servers.items.some((one) => one.error && one.error !== NOT_READ));
   const more = found.total - found.items.length;
   showChanged(byId("differ"), found, (open) => [
     ...groupsOf(found.items).map((group) => disagreement(group, open)),
@@ -119,7 +120,8 @@ const number = (value, more = "") => make("td", `number ${more}`, value === null
 
 function server(one) {
   const differs = one.differingBrokers + one.differingTopics;
-  const state = one.error ? make("td", "state critical", _("cannot be read"), " ", make("code", "wide", one.error))
+  const state = one.error === NOT_READ ? make("td", "quiet", _("being compared"))
+    : one.error ? make("td", "state critical", _("cannot be read"), " ", make("code", "wide", one.error))
     : make("td", differs ? "state attention" : "state ok", differs ? _("says otherwise") : _("the same"));
   return row(make("td", "name", whole(memberName(one.address))), state, number(one.brokerGroups, "wide"), number(one.topics, "wide"),
     number(one.error ? null : one.differingBrokers), number(one.error ? null : one.differingTopics - one.followingTopics),
