@@ -17,6 +17,7 @@ from rocketns.protocol.body.route import QueueData
 
 OWN = "this name server"
 MISSING = "missing"  # what a side says that lacks the thing
+NOT_READ = "not read yet"  # the error of a member until its first reading ended
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ from rocketns.fleet.comparing import FactKind, Item
 from rocketns.fleet.digests import DIGEST_BYTES
 from rocketns.fleet.group_view import GroupView, group_view
 from rocketns.fleet.queue_view import QueueDifference, queue_difference
-from rocketns.fleet.state import OWN, Disagreement, FleetState, Member, disagreements
+from rocketns.fleet.state import NOT_READ, OWN, Disagreement, FleetState, Member, disagreements
 from rocketns.fleet.suspects import SUSPECTS_MAX, Compared, View
 from rocketns.javatext import parse_int
 from rocketns.processor.context import Now
@@ -117,7 +117,7 @@ class Peer(Compared):
         self._name_bytes_max = name_bytes_max
         self._turn: deque[str] = deque()  # topics whose routes are read next
         self._names_due_ms = 0
-        self.member = Member(server.addr, "", "not read yet", epoch_ms(), None, None, None)
+        self.member = Member(server.addr, "", NOT_READ, epoch_ms(), None, None, None)
 
     async def read(self) -> None:
         """One round. Never raises for what the peer does."""

@@ -176,7 +176,7 @@ def test_nothing_is_red_while_a_start_still_waits(start_managed: Callable[..., M
     with Broker(managed, "second", 1) as slave:
         slave.register()
         page.locator("#brokers td.state.live").wait_for()
-        assert page.locator(".critical, .masterless:visible").count() == 0
+        assert page.locator(".critical:visible").count() == 0
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,7 @@ from rocketns.admin.api.status import own_name
 from rocketns.admin.recent import GROUPS_MAX, WORDS, Recent, RecentChange, closed_groups, said
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.group_view import GroupView
-from rocketns.fleet.state import MISSING, OWN, Disagreement, FleetState, Member, Part, Side
+from rocketns.fleet.state import MISSING, NOT_READ, OWN, Disagreement, FleetState, Member, Part, Side
 from rocketns.processor.context import Now
 from rocketns.protocol.body.route import QueueData, TopicQueueMappingInfo, queue_data
 from rocketns.routeinfo import events as e
@@ -156,6 +156,14 @@ def test_a_disagreement_has_what_each_name_server_says(managed: Managed, ask: As
     assert ask("disagreements", kind="topic")["items"] == []
 
 
+def test_a_name_server_that_was_not_read_yet_is_no_trouble() -> None:
+    def found(error: str) -> list[str]:
+        return [one.name for one in assess(StatusScene(fleet=FleetState(9_000, (HERE, replace(OTHER, error=error)))))]
+
+    assert "unreadable" in found("refused")
+    assert "unreadable" not in found(NOT_READ)
+
+
 def test_topics_that_follow_from_a_missing_broker_are_apart_and_have_their_queues(managed: Managed, ask: Ask) -> None:
     managed.controller.fleet.state = FleetState(9_000, (HERE, OTHER), (LACKED, FOLLOWING))
     assert [one["name"] for one in ask("disagreements", follows="")["items"]] == ["broker-b"]
@@ -211,7 +219,7 @@ def test_each_kind_with_words_is_told() -> None:
 def row(state: State, silent_ms: int) -> BrokerStateRow:
     """Of a slave, in a group without a master."""
     columns: dict[str, Any] = {one.name: None for one in fields(BrokerStateRow)}
-    known = {"broker": "b", "id": 1, "state": state, "last_heartbeat": NOW_MS - silent_ms}
+    known = {"broker": "b", "id": 1, "state": state, "silent_ms": silent_ms}
     return BrokerStateRow(**columns | known)
 
 
@@ -225,16 +233,22 @@ def test_nothing_is_critical_while_brokers_have_had_no_time_to_register() -> Non
     assert worst(assess(StatusScene(without_master, not_ready=DRAINS))) == "critical"
 
 
-def test_a_pause_of_this_server_stands_before_the_heartbeats_that_are_late_since_then() -> None:
-    def found(silent_ms: int) -> list[str]:
-        pause = RecentChange(1, NOW_MS - 5_000, "stall", amount=STALL_MS)
-        late = row("late", silent_ms)
-        found = assess(StatusScene((late, replace(late, id=0, state="live")), changes=[pause], now_ms=NOW_MS))
-        return [one.text for one in found]
-
-    paused = "This name server did not run for 3 seconds"
-    assert found(5_001) == [paused, "Heartbeats are late since this name server did not run: b (slave 1)"]
-    assert found(5_000) == [paused, "Heartbeats are late: b (slave 1)"]
+@pytest.mark.parametrize(
+    ("silent_ms", "paused_ms_ago", "says"),
+    [
+        (66_001, 5_000, "Heartbeats are late since this name server did not run: b (master)"),
+        (66_000 + STALL_MS, 66_000, "Heartbeats are late since this name server did not run: b (master)"),
+        (66_001 + STALL_MS, 66_000, "Heartbeats are late: b (master)"),
+        (66_001, 66_001, "Heartbeats are late: b (master)"),
+    ],
+)
+def test_a_pause_of_this_server_stands_before_the_heartbeats_that_it_made_late(
+    silent_ms: int, paused_ms_ago: int, says: str
+) -> None:
+    pause = RecentChange(1, NOW_MS - paused_ms_ago, "stall", amount=STALL_MS)
+    late = replace(row("late", silent_ms), id=0, late_ms=66_000)
+    found = assess(StatusScene((late,), changes=[pause], now_ms=NOW_MS))
+    assert [one.text for one in found] == ["This name server did not run for 3 seconds", says]
 
 
 def test_a_master_that_was_moved_was_last_at_its_last_address() -> None:

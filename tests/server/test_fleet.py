@@ -17,7 +17,7 @@ from rocketns.config import Configuration
 from rocketns.fleet import state as fleet_state
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.group_view import GroupView
-from rocketns.fleet.state import OWN, Disagreement, FleetState, Part
+from rocketns.fleet.state import NOT_READ, OWN, Disagreement, FleetState, Part
 from rocketns.processor.context import Now
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import BrokerData, QueueData
@@ -150,7 +150,7 @@ def test_a_peer_with_useless_answers_is_not_compared(code: int, answer: bytes | 
     other.wrong = {code: answer}
 
     async def test(world: World, _addrs: list[str]) -> None:
-        await world.until(lambda: world.watch.state.members[1].error not in ("", "not read yet"))
+        await world.until(lambda: world.watch.state.members[1].error not in ("", NOT_READ))
 
     world = watched(other, test=test)
     assert (world.found, world.watch.state.members[1].differing_brokers) == (set(), 0)

@@ -18,7 +18,7 @@ from rocketns.admin.api.rows import BrokerStateRow, Level, LostRow, MissingRow, 
 from rocketns.admin.recent import GONE, PAUSES_TOGETHER_MS, Phrase, RecentChange, at_address, member
 from rocketns.config.properties import PREFIX
 from rocketns.fleet.comparing import FactKind
-from rocketns.fleet.state import OWN, FleetState
+from rocketns.fleet.state import NOT_READ, OWN, FleetState
 from rocketns.languages import N_
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.server.missing.watching import MissingReason
@@ -212,9 +212,7 @@ def _of_brokers(scene: StatusScene) -> Iterator[ReasonRow]:
         lines = _settings(brokerClusterName=cluster or "", brokerName=masterless[0], brokerId=str(MASTER_ID))
         yield reason("noMaster", masterless, said=_with_last_address(scene, masterless), commands=lines)
     if late := [row for row in scene.brokers if row.state == "late"]:
-        stalled_ms = max((one.at for one in scene.changes if _is_long_pause(one)), default=0)
-        heard_ms = max(row.last_heartbeat or 0 for row in late)
-        yield of_brokers("late:stalled" if heard_ms < stalled_ms else "late", late, doctor)
+        yield of_brokers("late:stalled" if all(_is_late_by_pause(scene, row) for row in late) else "late", late, doctor)
     for state in ("unconfirmed", "gone"):
         if rows := [row for row in scene.brokers if row.state == state]:
             yield of_brokers(state, rows, doctor)
@@ -235,8 +233,12 @@ def _with_last_address(scene: StatusScene, masterless: Sequence[str]) -> list[st
     ]  # fmt: skip
 
 
-def _is_long_pause(change: RecentChange) -> bool:
-    return change.event == "stall" and (change.amount or 0) >= STALL_MS
+def _is_late_by_pause(scene: StatusScene, row: BrokerStateRow) -> bool:
+    """Whether a late broker would not be late without a pause of this name server in its silence."""
+    silent_ms, late_ms = row.silent_ms or 0, row.late_ms or 0
+    pauses = [one for one in scene.changes if one.event == "stall" and scene.now_ms - one.at < silent_ms]
+    longest_ms = max((one.amount or 0 for one in pauses), default=0)
+    return longest_ms >= STALL_MS and silent_ms - longest_ms <= late_ms
 
 
 def _of_topics(scene: StatusScene) -> Iterator[ReasonRow]:
@@ -284,7 +286,7 @@ def _of_pauses(scene: StatusScene) -> Iterator[ReasonRow]:
 
 def _of_fleet(scene: StatusScene) -> Iterator[ReasonRow]:
     for one in scene.fleet.members:
-        if not one.is_readable:
+        if not one.is_readable and one.error != NOT_READ:
             doctor = _lines(("rocketns", "doctor", one.addr))
             yield reason("unreadable", [one.addr], detail=one.error, commands=doctor)
     others = [one.addr for one in scene.fleet.members if one.addr != OWN and one.is_readable]

@@ -21,7 +21,7 @@ from rocketns.admin.api.openapi import ROOT
 from rocketns.admin.api.paging import dumps
 from rocketns.admin.api.status import read_status
 from rocketns.admin.api.tables import ApiSource
-from rocketns.admin.recent import BEATS_MAX, RecentChange, event_row
+from rocketns.admin.recent import BEATS_MAX, event_row
 from rocketns.admin.view import Busy
 
 PATH = f"{ROOT}/stream"
@@ -87,17 +87,15 @@ class Broadcast:
             message = _message("status", await read_status(self._source))
         except Busy as error:
             message = _message("busy", {"error": str(error)})
-        beats, changes = recent.take_beats(), self._new_changes()
+        beats = recent.take_beats()
+        last, self._seen = self._seen, recent.last
+        changes = [one for one in recent.events.copy() if last < one.seq <= self._seen]
         if len(beats) == BEATS_MAX or len(changes) > CHANGES_MAX:
             return message + _message("gap", {})
         news = (_message("beats", beats) if beats else b"") + (
             _message("changes", [event_row(one) for one in changes]) if changes else b""
         )
         return message + (news if len(news) <= MESSAGE_BYTES_MAX else _message("gap", {}))
-
-    def _new_changes(self) -> list[RecentChange]:
-        last, self._seen = self._seen, self._source.recent.last
-        return [one for one in self._source.recent.events.copy() if last < one.seq <= self._seen]
 
 
 def _message(event: str, value: object) -> bytes:

@@ -98,7 +98,7 @@ function showCells(shown) {
     const cell = cells.get(key(broker));
     if (cell.dataset.state === state) continue;
     cell.dataset.state = state;
-    cell.className = `cell ${state}`;
+    cell.className = `cell ${state} ${STATES[state][1]}`;
     cell.title = _("%(broker)s (%(role)s)", {broker: broker.broker, role: roleOf(broker.id)});
   }
   byId("cells-text").hidden = all.length === shown.length;
@@ -106,15 +106,15 @@ function showCells(shown) {
 }
 
 const ROWS = innerWidth < 600 ? 10 : 25;
-// The worst first.
+// The worst first, with their levels.
 const STATES = {
-  lost: N_("lost"),
-  masterless: N_("without master"),
-  gone: N_("without a live entry"),
-  unconfirmed: N_("not confirmed"),
-  late: N_("late"),
-  wiped: N_("takes no messages"),
-  live: N_("live"),
+  lost: [N_("lost"), "critical"],
+  masterless: [N_("without master"), "critical"],
+  gone: [N_("without a live entry"), "critical"],
+  unconfirmed: [N_("not confirmed"), "attention"],
+  late: [N_("late"), "attention"],
+  wiped: [N_("takes no messages"), "attention"],
+  live: [N_("live"), "ok"],
 };
 const ORDER = Object.keys(STATES);
 
@@ -142,8 +142,9 @@ function showButtons(numbers) {
 }
 
 function made(state, id) {
-  const button = makeButton(`chip ${state}`, () => choose(chosen === state ? "" : state),
-    make("span", "", _(STATES[state])), " ", make("b"));
+  const [text, level] = STATES[state];
+  const button = makeButton(`chip ${state} ${level}`, () => choose(chosen === state ? "" : state),
+    make("span", "", _(text)), " ", make("b"));
   button.id = id;
   byId("states").append(button);
   return button;
@@ -206,11 +207,12 @@ function totalOf(found) {
 
 function brokerRow(broker) {
   const state = stateOf(broker);
+  const [text, level] = STATES[state];
   const topics = broker.state !== "lost" && broker.id === 0 ? [" · ", linked("topicsOf", broker.broker, _("topics"))] : [];
   const place = [broker.address, broker.cluster, broker.zone].filter(Boolean).flatMap((one) => [whole(one), " "]);
   return row(
     make("td", "name", whole(broker.broker), make("div", "quiet", roleOf(broker.id), ...topics), make("div", "second quiet", ...place)),
-    make("td", `state ${state}`, _(STATES[state]), broker.why && broker.state === state ? make("div", "why", _(broker.why)) : ""),
+    make("td", `state ${state} ${level}`, _(text), broker.why && broker.state === state ? make("div", "why", _(broker.why)) : ""),
     heardCell(broker),
     make("td", "wide", whole(broker.address ?? "–")),
     make("td", "wide", whole(broker.cluster ?? "–"), broker.zone ? ` / ${broker.zone}` : ""),

@@ -1,6 +1,6 @@
 // What changed lately. The server says it in words, by messages.
 
-import {_, byId, clock, make, say} from "./dom.js";
+import {_, byId, clock, make, spoken} from "./dom.js";
 import {read} from "./asking.js";
 
 const SHOWN = innerWidth < 600 ? 10 : 20;
@@ -36,4 +36,4 @@ export function timeOf(at) {
   return time;
 }
 
-const item = (change) => make("li", "", timeOf(change.at), make("span", change.event, say(change.said)));
+const item = (change) => make("li", "", timeOf(change.at), make("span", change.event, ...spoken(change.said)));

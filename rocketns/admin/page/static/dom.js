@@ -60,6 +60,15 @@ export function seen(element, block = "start") {
 // Of a member of a broker group.
 export const roleOf = (id) => id === 0 ? _("master") : _("slave %(id)s", {id});
 
+// Make the children of a list again, if what it shows has changed: somebody may read in it. `made` gets which details
+// were open, by what `data-of` names.
+export function showChanged(list, value, made) {
+  const shown = JSON.stringify(value);
+  if (list.dataset.shown === shown) return;
+  list.dataset.shown = shown;
+  list.replaceChildren(...made(new Map([...list.querySelectorAll("details")].map((one) => [one.dataset.of, one.open]))));
+}
+
 // A button with what a click does.
 export function makeButton(name, act, ...children) {
   const button = make("button", name, ...children);
@@ -131,14 +140,12 @@ export const permission = (bits) => _(ALLOWED[bits >> 1 & 3]);
 export const phrase = (message, values) => (messages[message] ?? message).split(/%\((\w+)\)s/)
   .flatMap((part, place) => place % 2 ? values[part] : part);
 
-const valuesOf = (said, act) => Object.fromEntries(Object.entries(said.values).map(([name, value]) => [name, act(value)]));
-
-// A sentence of the server: a text, or a message with values, which are such sentences.
-export const say = (said) => typeof said === "string" ? said : _(said.message, valuesOf(said, say));
-
-// The same as children of an element: no line breaks in a name. A value with spaces is a list or another sentence.
-export const spoken = (said) => typeof said !== "string" ? phrase(said.message, valuesOf(said, spoken))
-  : [said.includes(" ") ? said : whole(said)];
+// A sentence of the server as children of an element: a text, or a message with values, which are such sentences. No line
+// breaks in a name.
+export function spoken(said) {
+  if (typeof said === "string") return said.split(" ").flatMap((word, place) => place ? [" ", whole(word)] : [whole(word)]);
+  return phrase(said.message, Object.fromEntries(Object.entries(said.values).map(([name, value]) => [name, spoken(value)])));
+}
 
 // The form for a number, which is %(n)s in it. English has two, and is its own key.
 export function plural(one, many, n, values = {}) {

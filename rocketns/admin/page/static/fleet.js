@@ -1,11 +1,12 @@
 // The name servers of the fleet, and what they disagree about.
 
-import {N_, _, byId, count, joined, make, permission, plural, roleOf, row, whole} from "./dom.js";
+import {N_, _, byId, count, joined, make, permission, plural, roleOf, row, showChanged, whole} from "./dom.js";
 import {read} from "./asking.js";
 import {timeOf} from "./changes.js";
 import {following} from "./verdict.js";
 
 const OWN = "this name server"; // its address in the API
+const NOT_READ = "not read yet"; // the error of one whose first reading has not ended
 
 const FOLLOWERS_READ = 200;
 const NAMES_SHOWN = 50;
@@ -79,7 +80,7 @@ function followers(broker, n, open) {
     place.replaceWith(found === null ? make("p", "quiet", _("the name server does not answer")) :
       nameList(found.items.map((one) => one.name), n));
   });
-  details.open = open.has(broker);
+  details.open = open.get(broker) ?? false;
   return details;
 }
 
@@ -99,8 +100,12 @@ export async function readFleet() {
   const found = await read("disagreements", {limit: READ, follows: "", sort: "kind"});
   servers.items.sort((one, other) => (other.address === OWN) - (one.address === OWN));
   byId("servers").replaceChildren(...servers.items.map(server));
-  place(found.total > 0 || servers.items.some((one) => one.error));
-  show(found);
+  place(found.total > 0 || servers.items.some((one) => one.error && one.error !== NOT_READ));
+  const more = found.total - found.items.length;
+  showChanged(byId("differ"), found, (open) => [
+    ...groupsOf(found.items).map((group) => disagreement(group, open)),
+    ...(more > 0 ? [make("li", "", make("span"), _("%(n)s more are in the API.", {n: count(more)}))] : []),
+  ]);
 }
 
 // What needs attention stands before what is well.
@@ -111,23 +116,13 @@ function place(troubled) {
   if (troubled) byId("columns").before(fleet); else byId("columns").after(fleet);
 }
 
-// The list is made again only if it changed: somebody may read in it.
-function show(found) {
-  const shown = JSON.stringify(found);
-  if (byId("differ").dataset.shown === shown) return;
-  byId("differ").dataset.shown = shown;
-  const open = new Set([...byId("differ").querySelectorAll("details[open]")].map((one) => one.dataset.of));
-  byId("differ").replaceChildren(...groupsOf(found.items).map((group) => disagreement(group, open)));
-  const more = found.total - found.items.length;
-  if (more > 0) byId("differ").append(make("li", "", make("span"), _("%(n)s more are in the API.", {n: count(more)})));
-}
-
 const number = (value, more = "") => make("td", `number ${more}`, value === null ? "–" : count(value));
 
 function server(one) {
   const differs = one.differingBrokers + one.differingTopics;
-  const state = one.error ? make("td", "state gone", _("cannot be read"), " ", make("code", "wide", one.error))
-    : make("td", differs ? "state late" : "state live", differs ? _("says otherwise") : _("the same"));
+  const state = one.error === NOT_READ ? make("td", "quiet", _("being compared"))
+    : one.error ? make("td", "state critical", _("cannot be read"), " ", make("code", "wide", one.error))
+    : make("td", differs ? "state attention" : "state ok", differs ? _("says otherwise") : _("the same"));
   return row(make("td", "name", whole(memberName(one.address))), state, number(one.brokerGroups, "wide"), number(one.topics, "wide"),
     number(one.error ? null : one.differingBrokers), number(one.error ? null : one.differingTopics - one.followingTopics),
     number(one.error ? null : one.followingTopics, "wide"));

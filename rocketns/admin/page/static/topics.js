@@ -61,7 +61,7 @@ function topicRow(topic) {
   const link = linked("topic", topic.topic);
   if (topic.topic === chosen) link.setAttribute("aria-current", "true");
   link.dataset.topic = topic.topic;
-  const closed = topic.notWritable ? make("div", "state wiped", _("%(n)s not writable", {n: count(topic.notWritable)})) : "";
+  const closed = topic.notWritable ? make("div", "state attention", _("%(n)s not writable", {n: count(topic.notWritable)})) : "";
   return row(make("td", "name", link, closed), make("td", "number", count(topic.brokers)), make("td", "number", count(topic.writeQueues)));
 }
 
@@ -90,8 +90,8 @@ export async function showRoute(topic) {
 
 // Without a route it is null, without an answer undefined.
 function notesOf(route, topic) {
-  if (route === null) return [make("p", "critical-text", _("%(topic)s has no route.", {topic}))];
-  if (route === undefined) return [make("p", "critical-text", _("The route of %(topic)s cannot be read.", {topic}))];
+  if (route === null) return [make("p", "toned critical", _("%(topic)s has no route.", {topic}))];
+  if (route === undefined) return [make("p", "toned critical", _("The route of %(topic)s cannot be read.", {topic}))];
   const more = route.queues.length - ROUTE_ROWS;
   return [
     more > 0 ? _("%(n)s more are in the API.", {n: count(more)}) : "",
@@ -105,10 +105,10 @@ function queueRow(queues) {
     make("div", "", make("span", "quiet", roleOf(Number(id))), " ", whole(address)));
   return row(
     make("td", "name", linked("broker", queues.broker)),
-    addresses.length ? make("td", "", ...addresses) : make("td", "critical-text", _("not registered")),
+    addresses.length ? make("td", "", ...addresses) : make("td", "toned critical", _("not registered")),
     make("td", "number", count(queues.readQueues)),
     make("td", "number", count(queues.writeQueues)),
-    make("td", queues.writable ? "" : "attention-text", permission((queues.readable ? 4 : 0) + (queues.writable ? 2 : 0))),
+    make("td", queues.writable ? "" : "toned attention", permission((queues.readable ? 4 : 0) + (queues.writable ? 2 : 0))),
   );
 }
 
@@ -126,9 +126,7 @@ const REASONS = {
 const ORDER = Object.keys(REASONS); // the real faults first
 
 export async function readMissing(status) {
-  byId("missing").hidden = !status.missingTopics;
-  if (!status.missingTopics) return;
-  const found = await read("missing", {limit: READ});
+  const found = status.missingTopics ? await read("missing", {limit: READ}) : {items: [], total: 0};
   const items = found.items.sort((one, other) => ORDER.indexOf(one.reason) - ORDER.indexOf(other.reason));
   byId("missing").hidden = !items.length;
   byId("missing-rows").replaceChildren(...items.slice(0, MISSING_SHOWN).map(missingRow));

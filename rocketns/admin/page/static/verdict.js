@@ -1,6 +1,6 @@
 // Whether all is well, and if not, what to do first; and the figures, each with a small picture of its last hour.
 
-import {N_, _, age, byId, count, isolated, linked, make, makeButton, phrase, plural, setText, spoken} from "./dom.js";
+import {N_, _, age, byId, count, isolated, linked, make, makeButton, phrase, plural, setText, showChanged, spoken} from "./dom.js";
 import {read} from "./asking.js";
 
 const WORDS = {ok: N_("All is well"), attention: N_("Needs attention"), critical: N_("Something is wrong")};
@@ -25,11 +25,8 @@ export function showVerdict(status) {
   byId("verdict").className = `verdict ${status.level}`;
   setText(byId("verdict-title"), _(WORDS[status.level]));
   document.title = `${status.level === "ok" ? "" : "⚠ "}${isolated(status.name)} · rocketns`;
-  const shown = JSON.stringify(status.reasons);
-  if (shown === byId("reasons").dataset.shown) return;
-  byId("reasons").dataset.shown = shown;
-  const before = new Map([...byId("reasons").children].map((one) => [one.dataset.name, one.querySelector("details")?.open]));
-  byId("reasons").replaceChildren(...status.reasons.map((reason, place) => trouble(reason, before.get(reason.name) ?? place < OPEN)));
+  showChanged(byId("reasons"), status.reasons, (open) =>
+    status.reasons.map((reason, place) => trouble(reason, open.get(reason.name) ?? place < OPEN)));
 }
 
 function trouble(reason, open) {
@@ -51,6 +48,7 @@ function remedy(reason, open) {
   const summary = make("summary", "", make("b", "", _("First:")), " ", ...spoken(reason.remedySaid));
   const details = make("details", "remedy", summary);
   if (reason.commands.length) details.append(copied(reason.commands));
+  details.dataset.of = reason.name;
   details.open = open;
   return details;
 }
