@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from rocketns.addresses import listed
@@ -51,8 +51,7 @@ def instant(text: str) -> int:
             % {"text": text}
         ) from None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    us = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    us = (moment - terms.EPOCH) // timedelta(microseconds=1)
     if us not in TIMES_US:
         raise argparse.ArgumentTypeError(_("%(text)r: write a time after 1970 and before 9987") % {"text": text})
     return us

@@ -256,7 +256,7 @@ class _Checker:
         self.found.note(ChainFault(path, _line(content, seal.begin), damage, values))
 
     def end(self) -> Checked:
-        self.found.tail = _bytes(self._behind) if self.found.seals else 0
+        self.found.tail = sum(span.end - span.begin for span in self._behind) if self.found.seals else 0
         return self.found
 
 
@@ -268,10 +268,6 @@ def _is_own(line: bytes, ns: str, segment: Segment) -> bool:
     days = opened["ts"] // DAY_US
     said = (opened["ev"], opened.get("ns"), days, opened["boot"], opened.get("file"))
     return said == ("open", ns, (segment.day - EPOCH).days, segment.boot, segment.number)
-
-
-def _bytes(spans: Sequence[Span]) -> int:
-    return sum(span.end - span.begin for span in spans)
 
 
 def _line(content: mmap.mmap | bytes, place: int) -> int:

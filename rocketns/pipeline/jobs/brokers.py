@@ -27,7 +27,7 @@ from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract import terms
 from rocketns.pipeline.contract.frames import Observation, columns, conform
 from rocketns.pipeline.contract.schema import BROKER_STATS, DEPARTURES
-from rocketns.pipeline.jobs.clocks import between, off_by_day, off_of, unknown
+from rocketns.pipeline.jobs.clocks import between, off_by_day, off_of
 
 KEY = ["ns", "broker", "bid", "addr"]
 FLAP_US = 600_000_000
@@ -121,12 +121,11 @@ def departures(
     broker_intervals: DataFrame,
     events: DataFrame,
     observation: Observation,
-    clock_days: DataFrame | None = None,
-    user_topics_of_brokers: DataFrame | None = None,
+    clock_days: DataFrame,
+    user_topics_of_brokers: DataFrame,
 ) -> DataFrame:
-    """DEPARTURES. Without CLOCK_DAYS the clocks are
-    exact. Without ``user_topics_of_brokers`` (topics.user_topics_of_brokers) no topic is known. ``t1`` is the first
-    down, ``t2`` the last; ``bids``: the broker ids that went. ``kind`` is ``observed`` if nobody but observers saw it,
+    """DEPARTURES. ``user_topics_of_brokers``: as the function of that name gives it. ``t1`` is the first down, ``t2``
+    the last; ``bids``: the broker ids that went. ``kind`` is ``observed`` if nobody but observers saw it,
     who see no causes; otherwise it is that of the others. It is ``unclear`` if no other kind fits all name servers:
     causes are mixed, or a name server that still listed the broker neither received a heartbeat nor dropped it."""
     downs = grouped_downs(broker_intervals, observation, clock_days)
@@ -140,8 +139,8 @@ def departures(
     stalled = stalled_at(downs.select(*key, F.col("t2").alias("t"), "ns"), events, key)
     stayed_on = stayed.select(*key, F.lit(True).alias("stayed")).distinct()
     return conform(
-        _with_topics(groups, user_topics_of_brokers)
-        .join(stayed_on, key, "left")
+        groups.join(stayed_on, key, "left")
+        .join(F.broadcast(user_topics_of_brokers), "broker", "left")
         .join(heard, key, "left")
         .join(stalled, key, "left")
         .withColumns({"kind": _kind(), "t1": F.col("d1"), "t2": F.col("d2")})
@@ -150,16 +149,7 @@ def departures(
     )
 
 
-def _with_topics(groups: DataFrame, of_brokers: DataFrame | None) -> DataFrame:
-    """``topics``, ``queues`` and ``topic_sample`` of the broker; null where no topic of it is known."""
-    if of_brokers is not None:
-        return groups.join(F.broadcast(of_brokers), "broker", "left")
-    return groups.withColumns({name: F.lit(None) for name in ("topics", "queues", "topic_sample")})
-
-
-def grouped_downs(
-    broker_intervals: DataFrame, observation: Observation, clock_days: DataFrame | None = None
-) -> DataFrame:
+def grouped_downs(broker_intervals: DataFrame, observation: Observation, clock_days: DataFrame) -> DataFrame:
     """BROKER_INTERVALS that a departure closed within the observation; ``departure`` numbers those of each broker."""
     order = Window.partitionBy(*BROKER).orderBy("t2", "ns", "bid", "addr")
     before = F.lag("t2").over(order)
@@ -173,11 +163,11 @@ def grouped_downs(
         F.col("end_cause").isin(*DEPARTED) & (F.col("t2") >= observation.t0) & (F.col("t2") < observation.t1)
     )
     return (
-        _with_off(_with_back(downs, broker_intervals), clock_days)
-        .withColumn("before", before)
+        off_by_day(_with_back(downs, broker_intervals), "t2", clock_days)
+        .withColumns({"clock": off_of(F.col("ns")), "before": before})
         .withColumn("starts", F.when(starts, 1).otherwise(0))
         .withColumn("departure", F.sum("starts").over(order.rowsBetween(Window.unboundedPreceding, 0)))
-        .drop("before", "starts", "clock", "back")
+        .drop("before", "starts", "clock", "clocks", "back")
     )
 
 
@@ -189,13 +179,6 @@ def _with_back(downs: DataFrame, broker_intervals: DataFrame) -> DataFrame:
     so_far = Window.partitionBy(*BROKER).orderBy("at").rangeBetween(Window.unboundedPreceding, Window.currentRow)
     both = downs.withColumn("at", F.col("t2")).unionByName(backs, allowMissingColumns=True)
     return both.withColumn("back", F.max("back").over(so_far)).where(F.col("t2").isNotNull()).drop("at")
-
-
-def _with_off(downs: DataFrame, clock_days: DataFrame | None) -> DataFrame:
-    """The downs with ``clock``: ``off_by`` of the clock of their name server."""
-    if clock_days is None:
-        return downs.withColumn("clock", unknown(0))
-    return off_by_day(downs, "t2", clock_days).withColumn("clock", off_of(F.col("ns"))).drop("clocks")
 
 
 def _groups(downs: DataFrame) -> DataFrame:

@@ -133,12 +133,8 @@ def off_by_day(rows: DataFrame, time: str, clock_days: DataFrame) -> DataFrame:
 def off_of(ns: Column) -> Column:
     """``off_by`` of the clock of a name server, of a row of ``off_by_day``."""
     clocks = F.coalesce("clocks", F.create_map().cast("map<string,struct<off:bigint,shared:boolean>>"))
-    return F.coalesce(F.try_element_at(clocks, ns), unknown())
-
-
-def unknown(off: int = CLOCK_DOUBT_US) -> Column:
-    """``off_by`` of a clock of which nothing else is known."""
-    return F.struct(F.lit(off).cast("long").alias("off"), F.lit(False).alias("shared"))
+    unknown = F.struct(F.lit(CLOCK_DOUBT_US).cast("long").alias("off"), F.lit(False).alias("shared"))
+    return F.coalesce(F.try_element_at(clocks, ns), unknown)
 
 
 def _by_day(clock_days: DataFrame) -> DataFrame:

@@ -32,6 +32,7 @@ from pyspark.sql import functions as F  # noqa: N812  (the name under which ever
 from rocketns.pipeline.contract.frames import Checkpoint, as_it_is, conform
 from rocketns.pipeline.contract.schema import GROUP_MEMBERS, IMBALANCE, IMPACT
 from rocketns.pipeline.jobs import allocation
+from rocketns.pipeline.jobs.topics import WRITE
 
 IDS_MAX = 64
 # Read queues of a topic at a name server. A broker may say that it has 2**31 - 1, and each one is looked at.
@@ -200,7 +201,6 @@ def _asked(callers: DataFrame) -> DataFrame:
     return one_client.groupBy("ns", "client", "topic").agg(F.min("t1").alias("t1"), (F.max("t2") + POLL_US).alias("t2"))
 
 
-WRITE = 2  # the bit of ``p`` without which a producer leaves a broker's queues out
 MASTER = 0
 
 

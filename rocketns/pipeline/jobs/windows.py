@@ -39,7 +39,7 @@ from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, MIN_WINDOW_US
 from rocketns.pipeline.jobs.brokers import nobody, stalled_at
 from rocketns.pipeline.jobs.clocks import apart, between, off_by_day, off_of, widest
 from rocketns.pipeline.jobs.state import TOPIC, VALUE
-from rocketns.pipeline.jobs.topics import NS_ENDINGS, with_kind
+from rocketns.pipeline.jobs.topics import NS_ENDINGS, SAMPLE_MAX, with_kind
 
 SAME_REQUEST_US = 1_000_000  # a down and the tdel that it causes are written within this time
 
@@ -283,39 +283,18 @@ def _covers(windows: DataFrame) -> DataFrame:
 
 
 def _pieces(points: DataFrame, covers: DataFrame) -> DataFrame:
-    """NAMED, t1, end, views: pieces between successive points within the covers, and the end of each one's cover. A
-    point applies to the pieces from ``since`` to ``until``: up to its key's next point at its name server. All is
-    counted in one sweep: no point is compared with pieces that it does not apply to, and nothing is computed twice."""
-    begin = F.struct(F.col("t1").alias("t"), F.col("t2").alias("end"))
-    end = F.struct(F.col("t2").alias("t"), F.lit(None).cast("long").alias("end"))
-    bounds = covers.select(*NAMED, F.explode(F.array(begin, end)).alias("bound")).select(*NAMED, "bound.*")
-    topic = Window.partitionBy(*NAMED)
-    in_order = topic.orderBy("t", F.desc_nulls_last("end"))  # the begin of a cover comes before the points of its time
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    is_inside = F.coalesce(F.col("t") < F.col("until_end"), F.lit(False))
-    is_first = F.coalesce(F.lag("t").over(in_order) < F.col("t"), F.lit(True))
-    swept = (
-        points.unionByName(bounds, allowMissingColumns=True)
-        .withColumns({"until_end": F.last("end", ignorenulls=True).over(so_far), "first": is_first})
-        .withColumns({"inside": is_inside, "begins": F.col("first") & is_inside})
-        .withColumn("piece", F.count_if("begins").over(so_far))
-        .withColumns(
-            {"since": F.col("piece") + F.when(F.col("inside"), 0).otherwise(1), "all": F.max("piece").over(topic)}
-        )
-    )
-    until = F.coalesce(F.lead("since").over(Window.partitionBy(*NAMED, "broker", "ns").orderBy("t")) - 1, F.col("all"))
-    applies = F.col("ns").isNotNull() & F.col("known") & (F.col("until") >= F.col("since"))
+    """NAMED, t1, end, views: pieces between successive points within the covers, and the end of each one's cover."""
+    # Each row once for every piece that it applies to, and the one that begins a piece also for that.
     last = F.when(F.col("applies"), F.col("until")).when(F.col("begins"), F.col("since"))
     begins_it = F.col("begins") & (F.col("piece") == F.col("since"))
     shown = F.struct("broker", *[F.col(f"value.{name}").alias(name) for name in VALUE])
     return (
-        swept.withColumn("until", until)
-        .withColumn("applies", F.coalesce(applies, F.lit(False)))
+        _swept(points, covers)
         .withColumn("piece", F.explode(F.sequence("since", last)))
         .groupBy(*NAMED, "piece", "ns")
         .agg(
             F.max(F.when(begins_it, F.col("t"))).alias("t1"),
-            F.max(F.when(begins_it, F.col("until_end"))).alias("end"),
+            F.max(F.when(begins_it, F.col("cover_end"))).alias("end"),
             F.max("applies").alias("applies"),
             F.sort_array(F.collect_list(F.when(F.col("applies") & F.col("value").isNotNull(), shown))).alias("view"),
         )
@@ -324,6 +303,33 @@ def _pieces(points: DataFrame, covers: DataFrame) -> DataFrame:
             *each(F.max, "t1", "end"),
             F.sort_array(F.collect_list(F.when(F.col("applies"), F.struct("ns", "view")))).alias("views"),
         )
+    )
+
+
+def _swept(points: DataFrame, covers: DataFrame) -> DataFrame:
+    """The points, and the bounds of covers, with ``begins``: a piece begins there; ``applies``: it does so to the
+    pieces from ``since`` to ``until``, up to its key's next point at its name server. The pieces of a topic are counted
+    in one sweep, so that no point is compared with pieces that it does not apply to."""
+    begin = F.struct(F.col("t1").alias("t"), F.col("t2").alias("end"))
+    end = F.struct(F.col("t2").alias("t"), F.lit(None).cast("long").alias("end"))
+    bounds = covers.select(*NAMED, F.explode(F.array(begin, end)).alias("bound")).select(*NAMED, "bound.*")
+    topic = Window.partitionBy(*NAMED)
+    # The begin of a cover comes before the points of its time.
+    in_order = topic.orderBy("t", F.desc_nulls_last("end"))
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    first = F.coalesce(F.lag("t").over(in_order) < F.col("t"), F.lit(True))
+    inside = F.coalesce(F.col("t") < F.col("cover_end"), F.lit(False))
+    since = F.col("piece") + F.when(F.col("inside"), 0).otherwise(1)
+    next_since = F.lead("since").over(Window.partitionBy(*NAMED, "broker", "ns").orderBy("t"))
+    applies = F.col("ns").isNotNull() & F.col("known") & (F.col("until") >= F.col("since"))
+    return (
+        points.unionByName(bounds, allowMissingColumns=True)
+        .withColumns({"first": first, "cover_end": F.last("end", ignorenulls=True).over(so_far)})
+        .withColumns({"inside": inside, "begins": F.col("first") & inside})
+        .withColumn("piece", F.count_if("begins").over(so_far))
+        .withColumns({"since": since, "all": F.max("piece").over(topic)})
+        .withColumn("until", F.coalesce(next_since - 1, F.col("all")))
+        .withColumn("applies", F.coalesce(applies, F.lit(False)))
     )
 
 
@@ -443,7 +449,6 @@ def _pairs(suspects: DataFrame) -> DataFrame:
 
 
 APART_US = 10_000_000  # a window that begins within 10 s of the one before joins its incident
-SAMPLE_MAX = 5
 
 
 KEYS = ["broker", "cause", "doubt", "incident"]

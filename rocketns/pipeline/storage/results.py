@@ -91,8 +91,7 @@ class Results:
     def checkpoint(self, frame: DataFrame) -> DataFrame:
         """Write a frame that only this run needs, which cuts its lineage; returns the frame that reads it, or that has
         its rows if they are few."""
-        small = materialized(frame) if self.small else None
-        return self._work(frame) if small is None else small
+        return self.materialize(frame) if self.small else self._work(frame)
 
     def materialize(self, frame: DataFrame) -> DataFrame:
         """Compute a frame of few rows that only this run needs, and make its rows a part of the plans that use it; they

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.frames import Observation, columns
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, CLOCK_DAYS, EVENTS, NS_UPTIME
 from rocketns.pipeline.jobs.brokers import broker_stats, departures
 from rocketns.pipeline.jobs.tallies import GAPS, gaps
@@ -172,7 +172,8 @@ def test_each_kind_of_departure(spark: SparkSession) -> None:
     clocks = [*exact, {"ns": "off", "method": "none", "uncertainty": None}]
     found = departures(
         frame(spark, BROKER_INTERVALS, intervals), frame(spark, EVENTS, events), Observation(0, 10_000 * SECOND),
-        clock_days=frame(spark, CLOCK_DAYS, [{"day": "1970-01-01", **clock} for clock in clocks]),
+        frame(spark, CLOCK_DAYS, [{"day": "1970-01-01", **clock} for clock in clocks]),
+        frame(spark, columns("broker:string topics:long queues:long topic_sample:strings"), []),
     )  # fmt: skip
     of_broker: dict[str, list[tuple[Any, ...]]] = {name: [] for name in (*CASES, *SEEN_CASES)}
     for row in sorted(found.collect(), key=lambda row: row.t1):
