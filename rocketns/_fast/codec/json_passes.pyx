@@ -241,25 +241,6 @@ def longest(dict texts not None):
     return found
 
 
-cpdef bint has_float(value, int levels) except -1:
-    kind = type(value)
-    if kind is str or kind is int:
-        return False
-    if levels < 0:
-        raise RecursionError
-    if isinstance(value, float):
-        return True
-    if isinstance(value, dict):
-        for item in (<dict>value).values():
-            if has_float(item, levels - 1):
-                return True
-    elif isinstance(value, list):
-        for item in <list>value:
-            if has_float(item, levels - 1):
-                return True
-    return False
-
-
 cpdef object shown(value, int levels, leaf):
     kind = type(value)
     if kind is str or kind is int:
