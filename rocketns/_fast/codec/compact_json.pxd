@@ -164,11 +164,14 @@ cdef inline bint scan_int(Cursor *cursor, int32_t *value) noexcept nogil:
 
 cdef inline bint next_item(Cursor *cursor, Reading *reading, uint8_t opening, uint8_t closing) noexcept nogil:
     """Moves to the next item between two brackets. False: ``reading`` is COMPLETE or DECLINED."""
-    if not take(cursor, opening if reading[0] == NOT_BEGUN else c','):
-        reading[0] = COMPLETE if reading[0] == BEGUN and take(cursor, closing) else DECLINED
+    cdef bint is_first = reading[0] == NOT_BEGUN
+    reading[0] = DECLINED
+    if is_first and not take(cursor, opening):
         return False
-    if reading[0] == NOT_BEGUN and take(cursor, closing):
+    if take(cursor, closing):
         reading[0] = COMPLETE
+        return False
+    if not is_first and not take(cursor, c','):
         return False
     reading[0] = BEGUN
     return True

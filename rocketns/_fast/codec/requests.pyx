@@ -135,16 +135,8 @@ cdef int language_code(const Text *text) noexcept nogil:
     return NO_LANGUAGE
 
 
-cdef bint scan_language(Cursor *cursor, RouteRequest *request) noexcept nogil:
-    cdef Text name
-    if not scan_printable(cursor, &name):
-        return False
-    request.language_code = language_code(&name)
-    return True
-
-
 cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcept nogil:
-    cdef Text ignored
+    cdef Text text
     if member == CODE:
         return scan_int(cursor, &request.code)
     if member == FLAG:
@@ -158,7 +150,10 @@ cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcep
     if member == VERSION:
         return scan_int(cursor, &request.version)
     if member == LANGUAGE:
-        return scan_language(cursor, request)
+        if not scan_printable(cursor, &text):
+            return False
+        request.language_code = language_code(&text)
+        return True
     if member == EXT_FIELDS:
         request.ext = cursor.at
         if not scan_ext_fields(cursor, request):
@@ -166,7 +161,7 @@ cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcep
         request.ext_around_topic = <size_t>(cursor.at - request.ext) - request.topic.length
         return True
     if member == SERIALIZE_TYPE:
-        return scan_printable(cursor, &ignored)
+        return scan_printable(cursor, &text)
     return member == REMARK and skip_value(cursor, 0)
 
 

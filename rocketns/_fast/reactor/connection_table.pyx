@@ -13,6 +13,8 @@ from libc.stddef cimport size_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, strdup, strlen
 
+from posix.unistd cimport close
+
 from rocketns._fast.access.networks cimport MAY_LOOK_UP, Peer, flags_of, read_socket_address
 from rocketns._fast.access.policy cimport Digest, copy_policy, digest_lookup, is_remembered
 from rocketns._fast.connections.connection cimport (
@@ -29,7 +31,7 @@ from rocketns._fast.reactor.reactor_state cimport (
 )
 from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport (
-    EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, EPOLLONESHOT, MSG_DONTWAIT, MSG_PEEK, close, epoll_ctl, epoll_event, recv
+    EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, EPOLLONESHOT, MSG_DONTWAIT, MSG_PEEK, epoll_ctl, epoll_event, recv
 )
 from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock
 from rocketns._fast.tls.openssl cimport X509, openssl

@@ -412,6 +412,7 @@ cdef int prepare(RouteSlots slots, str broker_name, uint32_t broker, changes, Ch
 cdef int delete_some(RouteSlots slots, uint32_t broker, topics) except -1:
     """At most CHANGES_AT_ONCE topics."""
     cdef Change pending[CHANGES_AT_ONCE]
+    cdef Slot *previous
     cdef Py_ssize_t place, count = 0
     for topic in topics:
         pending[count].slot = slot_of(slots, topic)
@@ -432,7 +433,11 @@ cdef int delete_some(RouteSlots slots, uint32_t broker, topics) except -1:
             release(slots, pending[place].fragment)
     for place in range(count):
         if pending[place].emptied:
-            free_removed(slots, pending[place].slot)
+            previous = unlink_slot(pending[place].slot)
+            if slots.last_hit == pending[place].slot:
+                slots.last_hit = previous
+            slots.held_bytes -= <int64_t>slot_bytes(pending[place].slot)
+            free_slot(pending[place].slot)
     return 0
 
 
@@ -472,15 +477,6 @@ cdef int grow_table(RouteSlots slots) except -1:
     unlock(slots)
     free(old)
     return 0
-
-
-cdef void free_removed(RouteSlots slots, Slot *slot) noexcept:
-    """A slot that is not in the table any more."""
-    cdef Slot *previous = unlink_slot(slot)
-    if slots.last_hit == slot:
-        slots.last_hit = previous
-    slots.held_bytes -= <int64_t>slot_bytes(slot)
-    free_slot(slot)
 
 
 def bucket_digests(RouteSlots slots not None):
