@@ -22,7 +22,7 @@ cdef inline bint is_mark(uint8_t byte) noexcept nogil:
 cdef void skip_string(Cursor *cursor) noexcept nogil:
     """From behind a quote to behind the next, or to the end."""
     while cursor.at < cursor.end:
-        skip_plain(cursor)
+        skip_plain(cursor, False)
         if cursor.at >= cursor.end:
             return
         if cursor.at[0] == c'"':

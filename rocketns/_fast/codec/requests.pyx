@@ -9,8 +9,7 @@ from libc.stdint cimport INT32_MAX
 from libc.string cimport memcpy, strlen
 
 from rocketns._fast.codec.compact_json cimport (
-    COMPLETE, NOT_BEGUN, Cursor, Reading, is_text, left, next_member, scan_int, skip_printable, skip_value, take,
-    take_bytes
+    COMPLETE, NOT_BEGUN, Cursor, Reading, is_text, left, next_member, scan_int, skip_plain, skip_value, take, take_bytes
 )
 from rocketns._fast.codec.wire cimport (
     CODE_AT, FIELDS_LENGTH_AT, FIXED_BYTES, FLAG_AT, HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, LANGUAGE_AT,
@@ -55,7 +54,7 @@ cdef inline bint is_printable(const Text *text) noexcept nogil:
     """Whether the text is the same in JSON: printable ASCII without quote and backslash."""
     cdef Cursor cursor
     cursor.at, cursor.end = text.start, text.start + text.length
-    skip_printable(&cursor)
+    skip_plain(&cursor, True)
     return cursor.at == cursor.end
 
 
@@ -63,7 +62,7 @@ cdef inline bint scan_printable(Cursor *cursor, Text *text) noexcept nogil:
     if not take(cursor, c'"'):
         return False
     text.start = cursor.at
-    skip_printable(cursor)
+    skip_plain(cursor, True)
     text.length = <size_t>(cursor.at - text.start)
     return take(cursor, c'"')
 
@@ -300,7 +299,7 @@ cdef bint follows_layout(
     elif not take_bytes(&cursor, <const char *>expected, layout.before_topic):
         return False
     request.topic.start = cursor.at
-    skip_printable(&cursor)
+    skip_plain(&cursor, True)
     request.topic.length = <size_t>(cursor.at - request.topic.start)
     expected += layout.before_topic
     if not 0 < request.topic.length <= TOPIC_BYTES_MAX or not take_bytes(&cursor, <const char *>expected,
