@@ -29,7 +29,7 @@ from rocketns._fast.connections.messages cimport (
 )
 from rocketns._fast.reactor.answers cimport deferred_wait_ms, end_round, free_deferred, send_answers
 from rocketns._fast.reactor.connection_table cimport (
-    add_connection, close_connection, detect_plain, insert_connection, let_pass, release_connection, report_opened,
+    add_connection, close_connection, detect_plain, insert_connection, release_connection, report_opened,
     turn_stranger_away
 )
 from rocketns._fast.reactor.evicting cimport close_idle, close_some_idle, relieve
@@ -255,8 +255,9 @@ cdef void reply(Reactor *reactor, Connection *connection, Message *message) noex
     connection.in_flight -= min(connection.in_flight, <uint32_t>message.number)
     if message.moment & REPLY_AWAITS_TAKEN:
         connection.is_awaited = True
-    if message.moment >> REPLY_GENERATION_SHIFT:
-        let_pass(connection, <uint32_t>(message.moment >> REPLY_GENERATION_SHIFT))
+    # Its peer may look up by its certificate, as control decided by the policy of this generation.
+    if connection.access_generation == <uint32_t>(message.moment >> REPLY_GENERATION_SHIFT):
+        connection.is_guarded = False
     note_known(reactor.holders, connection, message.moment & REPLY_TO_KNOWN != 0, reactor.now_ms)
     if message.size:
         connection.active_ms = reactor.now_ms
