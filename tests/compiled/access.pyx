@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from rocketns._fast.access.networks cimport Peer, read_text
+from rocketns._fast.access.networks cimport Networks, Peer, flags_of as flags_of_all, read_text
 from rocketns._fast.access.policy cimport (
     Decisions, Digest, LookupKeys, digest_lookup, is_remembered, new_decisions, remember
 )
@@ -24,6 +24,12 @@ cdef Digest as_digest(bytes data) except *:
         raise ValueError(data)
     memcpy(&digest, <const uint8_t *>data, sizeof(Digest))
     return digest
+
+
+def flags_of(Networks networks not None, bytes address not None):
+    """The flags of all networks that contain the address of 16 bytes, together."""
+    assert len(address) == 16
+    return flags_of_all(&networks.table, <const uint8_t *>address)
 
 
 def siphash(bytes data):

@@ -6,6 +6,7 @@ from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, SYSTEM_BUSY, TOO_MANY_
 from rocketns._fast.codec.requests cimport (
     Layout, RouteRequest, follows_layout, learn_layout, read_request, recognise_request
 )
+from rocketns._fast.connections.hosts cimport TLS
 from rocketns._fast.reactor.reactors cimport Reactors
 from rocketns._fast.routes.routes cimport RouteSlots
 from rocketns._fast.routes.slots cimport (
@@ -109,6 +110,21 @@ def topic_count(RouteSlots slots):
 def set_clock(Reactors reactors, int64_t now_ms):
     """What the reactors take for the time, until it is -1 again."""
     store(&reactors.shared.clock_ms, now_ms)
+
+
+def carried(Reactors reactors):
+    """How many connections each reactor has."""
+    return [load(&reactors.shared.reactors[number].carried) for number in range(reactors.count)]
+
+
+def deferred(Reactors reactors):
+    """Lookups that wait for registrations that came before them."""
+    return load(&reactors.shared.deferred)
+
+
+def tls_bytes(Reactors reactors):
+    """The part of the incoming bytes that is OpenSSL's."""
+    return load(&reactors.shared.hosts.held_bytes[TLS])
 
 
 def has_handled_all(Reactors reactors):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from interop.harness.wire import Client, eventually
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.server.reactors.transport import ReactorConnection, ReactorTransport
+from tests.compiled import parts
 from tests.compiled.parts import is_settled
 from tests.fast.lookups import CLIENTS, look_up
 from tests.support.inprocess import TimedServer
@@ -26,7 +27,7 @@ def settle(server: LiveServer | TimedServer) -> None:
 
 
 def carried(server: LiveServer | TimedServer) -> list[int]:
-    return reactors_of(server).carried()
+    return parts.carried(reactors_of(server))
 
 
 def answer(client: Client, topic: str = "T", opaque: int = 7) -> bytes:

@@ -285,14 +285,16 @@ def test_odd_values_have_a_limit() -> None:
                                 queue_data, odd_topic, 16, 6)  # fmt: skip
 
 
-def floats_in(value: Any) -> bool:
+def floats_in(value: Any) -> list[float]:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return isinstance(value, float) or any(map(floats_in, inner))
+    return [value] if isinstance(value, float) else [found for item in inner for found in floats_in(item)]
 
 
 @given(json_values)
-def test_floats_are_found(value: Any) -> None:
-    assert json_passes.has_float(value, 128) == floats_in(value)
+def test_every_float_is_a_leaf(value: Any) -> None:
+    leaves: list[Any] = []
+    json_passes.shown(value, 128, leaves.append)
+    assert [leaf for leaf in leaves if isinstance(leaf, float)] == floats_in(value)
 
 
 def test_levels_have_a_limit() -> None:
@@ -300,9 +302,8 @@ def test_levels_have_a_limit() -> None:
     for _ in range(5):
         value = [value]
     assert json_passes.shown(value, 5, None) == value
-    for look in (lambda: json_passes.has_float(value, 4), lambda: json_passes.shown(value, 4, lambda leaf: leaf)):
-        with pytest.raises(RecursionError):
-            look()
+    with pytest.raises(RecursionError):
+        json_passes.shown(value, 4, None)
 
 
 def test_nulls_of_objects_are_left_out_and_those_of_lists_stay() -> None:

@@ -11,6 +11,7 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.server.control import answering
 from rocketns.server.reactors import handle
+from tests.compiled.parts import deferred
 from tests.fast.lookups import CLIENTS, look_up
 from tests.fast.steps import reactors_of, settle
 from tests.support.live import LiveServer
@@ -48,9 +49,9 @@ def test_a_lookup_waits_for_a_registration_that_came_before_it(tmp_path: Path) -
         with server.held_still():
             register_later(server, broker, "new", "other")
             ask(client, "new")
-            eventually(lambda: reactors_of(server).deferred == 1, every_s=0.001)
+            eventually(lambda: deferred(reactors_of(server)) == 1, every_s=0.001)
         assert client.receive_frame() == server.reference(look_up(CLIENTS[0], "new"))
-        assert reactors_of(server).deferred == 0
+        assert deferred(reactors_of(server)) == 0
 
 
 def test_a_lookup_waits_for_a_short_time_only(tmp_path: Path) -> None:
@@ -85,7 +86,7 @@ def test_a_flood_of_unknown_topics_is_answered_at_once(tmp_path: Path) -> None:
             client.send(b"".join(look_up(CLIENTS[0], "unknown", number) for number in range(3 * OF_HOST_MAX)))
             answers = [client.receive_frame() for _ in range(2 * OF_HOST_MAX)]
             assert all(NO_ROUTE in answer for answer in answers)
-            assert reactors_of(server).deferred == OF_HOST_MAX
+            assert deferred(reactors_of(server)) == OF_HOST_MAX
         answers = [client.receive_frame() for _ in range(OF_HOST_MAX)]
         assert all(NO_ROUTE in answer for answer in answers)
 
@@ -97,11 +98,11 @@ def test_a_connection_that_ends_takes_its_lookups_with_it(tmp_path: Path) -> Non
             register_later(server, broker, "new", "other")
             with server.connect() as gone:
                 ask(gone, "new")
-                eventually(lambda: reactors_of(server).deferred == 1, every_s=0.001)
+                eventually(lambda: deferred(reactors_of(server)) == 1, every_s=0.001)
             ask(client, "new")
-            eventually(lambda: reactors_of(server).deferred == 2, every_s=0.001)
+            eventually(lambda: deferred(reactors_of(server)) == 2, every_s=0.001)
         assert client.receive_frame() == server.reference(look_up(CLIENTS[0], "new"))
-        eventually(lambda: reactors_of(server).deferred == 0, every_s=0.001)
+        eventually(lambda: deferred(reactors_of(server)) == 0, every_s=0.001)
 
 
 @pytest.mark.usefixtures("patient")
@@ -126,7 +127,7 @@ def test_a_server_ends_while_lookups_wait(tmp_path: Path) -> None:
         with server.held_still():
             register_later(server, broker, "new", "other")
             ask(client, "new")
-            eventually(lambda: reactors_of(server).deferred == 1, every_s=0.001)
+            eventually(lambda: deferred(reactors_of(server)) == 1, every_s=0.001)
             server.loop.call_soon_threadsafe(server.controller.core.control.stop)  # nothing is applied any more
         server.stop()
         assert client.is_closed_by_server()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rocketns._fast.codec.fingerprint import fingerprint
+from rocketns._fast.codec.registration import fingerprint
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol.body.register_broker_body import (
     BodyFingerprint,
@@ -26,7 +26,7 @@ from tests.protocol.strategies import decode_by_definition, mutated
 # Two times in milliseconds, and 5.5.0's body with a place for one.
 NOW, LATER = b"1795254380051", b"1795254410051"
 STAMPED = BROKER_5_5_0.replace(NOW, b"%s")
-WITHIN_BYTES = 1024  # fingerprint.pyx: where the stamp is looked for
+WITHIN_BYTES = 1024  # registration.pyx: where the stamp is looked for
 RUNS_OF_DIGITS = re.compile(rb"(?<!\d)\d{13}(?!\d)")
 stamps = st.integers(10**12, 10**13 - 1).map(lambda ms: b"%d" % ms)
 

@@ -19,6 +19,7 @@ from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually
 from rocketns._fast.connections.connection import Ending
+from tests.compiled.parts import tls_bytes
 from tests.fast.lookups import CLIENTS, look_up
 from tests.support.certificates import Files, authority
 from tests.support.ended import is_ended
@@ -67,7 +68,7 @@ def server(running: LiveServer) -> Iterator[LiveServer]:
         assert is_answered(client)
         assert is_answered(plain)
     eventually(lambda: server.call(lambda: server.reactors.connections) == 1)  # the broker's
-    eventually(lambda: server.reactors.tls_bytes == 0)
+    eventually(lambda: tls_bytes(server.reactors) == 0)
     eventually(lambda: descriptors_of(server) == 1)
 
 
@@ -250,7 +251,7 @@ def test_handshakes_that_stop_do_not_stop_others(server: LiveServer) -> None:
     with ExitStack() as stack:
         for _ in range(400):
             stack.enter_context(server.connect()).send(hello)
-        eventually(lambda: server.reactors.tls_bytes >= 400 * 16 * 1024)
+        eventually(lambda: tls_bytes(server.reactors) >= 400 * 16 * 1024)
         with TlsClient(server.port) as client:
             assert is_answered(client)
 
@@ -292,7 +293,7 @@ def test_openssls_memory_is_bounded(tmp_path: Path) -> None:
             client.receive_frame()
             plain.send(look_up(CLIENTS[0]))
             plain.receive_frame()
-        assert server.reactors.tls_bytes <= 3 * 1024 * 1024
+        assert tls_bytes(server.reactors) <= 3 * 1024 * 1024
 
 
 def test_a_newcomer_gets_in_where_idle_connections_of_one_host_have_all_memory(tmp_path: Path) -> None:
@@ -306,7 +307,7 @@ def test_a_newcomer_gets_in_where_idle_connections_of_one_host_have_all_memory(t
             with TlsClient(server.port, source=source) as client:
                 client.send(look_up(CLIENTS[0]))
                 client.receive_frame()
-        eventually(lambda: server.reactors.tls_bytes <= 3 * 1024 * 1024)
+        eventually(lambda: tls_bytes(server.reactors) <= 3 * 1024 * 1024)
         for client in (first, idle[-1]):
             client.send(look_up(CLIENTS[0]))
             client.receive_frame()
@@ -338,7 +339,7 @@ def test_a_message_that_claims_to_be_large_counts_with_the_room_for_it(server: L
         for _ in range(count):
             stack.enter_context(server.connect()).send(record + record[:16_000])
         eventually(lambda: allocated() - before >= count * 131_000)
-        eventually(lambda: server.reactors.tls_bytes >= allocated() - before)
+        eventually(lambda: tls_bytes(server.reactors) >= allocated() - before)
 
 
 def test_a_record_that_is_not_whole_counts(server: LiveServer) -> None:
@@ -394,7 +395,7 @@ def test_keys_are_updated(server: LiveServer, both: bool) -> None:
             asked = b"".join(peer.update(both=both) for _ in range(updates))
             client.send(asked + peer.encrypt(look_up(CLIENTS[0])))
             assert plain_of(client, peer, 4)
-        assert server.reactors.tls_bytes < 1 << 20
+        assert tls_bytes(server.reactors) < 1 << 20
 
 
 def test_files_that_are_replaced_halfway(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ class VirtualReactors:
 
     count = 0  # no thread
     rounds: tuple[int, ...] = ()
-    replied_bytes = turned_away = access_generation = strangers_closed = tls_bytes = 0
+    replied_bytes = turned_away = access_generation = strangers_closed = 0
     handshakes = (0, 0, 0)
 
     def __init__(self, configuration: Configuration, process: NameServerProcess) -> None:

@@ -14,7 +14,7 @@ from rocketns.config import Configuration
 from rocketns.namesrv_controller import NamesrvController
 from rocketns.processor.context import Now
 from rocketns.server.clock import Clock
-from tests.compiled.parts import is_settled, set_clock
+from tests.compiled.parts import carried, is_settled, set_clock, tls_bytes
 
 Result = TypeVar("Result")
 
@@ -113,12 +113,12 @@ class TimedServer:
     @property
     def incoming_bytes(self) -> int:
         """Bytes of frames that are incomplete or waiting, without OpenSSL's memory."""
-        return self.reactors.incoming_bytes - self.reactors.tls_bytes
+        return self.reactors.incoming_bytes - tls_bytes(self.reactors)
 
     @property
     def handshaking(self) -> int:
         """How many connections the handshake thread has, or is given."""
-        return self.reactors.connections - sum(self.reactors.carried())
+        return self.reactors.connections - sum(carried(self.reactors))
 
     @property
     def outgoing_bytes(self) -> int:

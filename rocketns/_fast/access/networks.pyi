@@ -22,8 +22,7 @@ class Networks:
         `NETWORK_TABLE_MAX` networks.
         """
 
-    def flags_of(self, address: bytes) -> int:
-        """The flags of all networks that contain the address of 16 bytes, together. ValueError for other lengths."""
-
     def first_flags_of(self, address: bytes) -> int:
-        """The flags of the first network that contains it, in the order of the list; 0 where none does. Likewise."""
+        """The flags of the first network that contains the address of 16 bytes, in the order of the list; 0 where none
+        does. ValueError for other lengths.
+        """

@@ -86,11 +86,6 @@ cdef class Networks:
     def __dealloc__(self):
         free(self.table.networks)
 
-    def flags_of(self, bytes address not None):
-        if len(address) != ADDRESS_BYTES:
-            raise ValueError(f"an address of {len(address)} bytes: {ADDRESS_BYTES} expected")
-        return flags_of(&self.table, <const uint8_t *>address)
-
     def first_flags_of(self, bytes address not None):
         if len(address) != ADDRESS_BYTES:
             raise ValueError(f"an address of {len(address)} bytes: {ADDRESS_BYTES} expected")

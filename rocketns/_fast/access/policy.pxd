@@ -104,6 +104,16 @@ cdef bint remember_frame(Policy *policy, const uint8_t *frame, size_t size) noex
 cdef void know_policy(Policy *policy, KnownPolicy *known) noexcept nogil
 
 
+cdef inline bint may_look_up(const KnownPolicy *known, const RouteRequest *request) noexcept nogil:
+    """Reactor thread only. Whether control has allowed this lookup of a connection whose lookups are guarded.
+
+    ``known`` is of the generation that the connection was judged by: if another connection's turn brought a newer one,
+    this turn began with `connection_table.admit`.
+    """
+    cdef Digest digest
+    return digest_lookup(request, &known.keys, &digest) and is_remembered(known.decisions, &digest)
+
+
 cdef inline void copy_policy(const Policy *policy, KnownPolicy *known) noexcept nogil:
     """Reactor thread only, with the mutex."""
     known.generation = load(&policy.generation)

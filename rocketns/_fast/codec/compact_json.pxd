@@ -7,6 +7,13 @@ False means declined; the cursor is then anywhere within its bounds and of no mo
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, int32_t, int64_t, uint64_t, uint8_t
 from libc.string cimport memcmp, memcpy
 
+cdef extern from * nogil:
+    """
+    #define ROCKETNS_ONE_BYTES 0x0101010101010101ULL
+    """
+    const uint64_t ONE_BYTES "ROCKETNS_ONE_BYTES"
+    uint64_t first_bit "__builtin_ctzll"(uint64_t word)  # of those that are 1
+
 cdef struct Cursor:
     const uint8_t *at
     const uint8_t *end
@@ -73,49 +80,33 @@ cdef inline bint is_ascii(const Text *text) noexcept nogil:
 
 
 cdef inline uint64_t zero_bytes(uint64_t word) noexcept nogil:
-    """Not 0 if a byte of the word is 0."""
-    return (word - <uint64_t>0x0101010101010101) & ~word & <uint64_t>0x8080808080808080
+    """Bits of the bytes that are 0. Beyond the first such byte there may be bits of others."""
+    return (word - ONE_BYTES) & ~word & 0x80 * ONE_BYTES
 
 
-cdef inline bint is_plain(uint64_t word) noexcept nogil:
-    """Whether none of 8 bytes ends a string, begins an escape, or is a control character."""
-    cdef uint64_t controls = (word - <uint64_t>0x2020202020202020) & ~word & <uint64_t>0x8080808080808080
-    cdef uint64_t quotes = zero_bytes(word ^ <uint64_t>0x2222222222222222)
-    cdef uint64_t escapes = zero_bytes(word ^ <uint64_t>0x5C5C5C5C5C5C5C5C)
-    return (controls | quotes | escapes) == 0
+cdef inline uint64_t special_bytes(uint64_t word, bint is_printable) noexcept nogil:
+    """Bits of the bytes that end a string, begin an escape, or are control characters; where it is to be printable, also
+    of those that are not ASCII. Beyond the first such byte there may be bits of others.
+    """
+    cdef uint64_t found = (word - 0x20 * ONE_BYTES) & ~word & 0x80 * ONE_BYTES
+    found |= zero_bytes(word ^ c'"' * ONE_BYTES) | zero_bytes(word ^ c'\\' * ONE_BYTES)
+    if is_printable:
+        found |= word & 0x80 * ONE_BYTES | zero_bytes(word ^ 0x7F * ONE_BYTES)
+    return found
 
 
-cdef inline bint is_printable_word(uint64_t word) noexcept nogil:
-    """Whether 8 bytes are plain, and printable ASCII."""
-    return is_plain(word) and not (
-        word & <uint64_t>0x8080808080808080 or zero_bytes(word ^ <uint64_t>0x7F7F7F7F7F7F7F7F)
-    )
-
-
-cdef inline bint is_printable_byte(uint8_t byte) noexcept nogil:
-    return 0x20 <= byte < 0x7F and byte != c'"' and byte != c'\\'
-
-
-cdef inline void skip_printable(Cursor *cursor) noexcept nogil:
-    """Stops at the first byte that needs escaping in a JSON string. Takes printable ASCII but quote and backslash."""
-    cdef uint64_t word
+cdef inline void skip_plain(Cursor *cursor, bint is_printable) noexcept nogil:
+    """Moves to the first of the `special_bytes`, or to the end."""
+    cdef uint64_t word, found
     while left(cursor) >= WORD_BYTES:
         memcpy(&word, cursor.at, WORD_BYTES)
-        if not is_printable_word(word):
-            break
-        cursor.at += WORD_BYTES
-    while cursor.at < cursor.end and is_printable_byte(cursor.at[0]):
-        cursor.at += 1
-
-
-cdef inline void skip_plain(Cursor *cursor) noexcept nogil:
-    """Moves on by words, up to the first that is not plain or not whole."""
-    cdef uint64_t word
-    while left(cursor) >= WORD_BYTES:
-        memcpy(&word, cursor.at, WORD_BYTES)
-        if not is_plain(word):
+        found = special_bytes(word, is_printable)
+        if found:
+            cursor.at += first_bit(found) // 8
             return
         cursor.at += WORD_BYTES
+    while cursor.at < cursor.end and not special_bytes(cursor.at[0] * ONE_BYTES, is_printable):
+        cursor.at += 1
 
 
 cdef inline bint scan_text(Cursor *cursor, Text *text) noexcept nogil:
@@ -123,9 +114,7 @@ cdef inline bint scan_text(Cursor *cursor, Text *text) noexcept nogil:
     if not take(cursor, c'"'):
         return False
     text.start = cursor.at
-    skip_plain(cursor)
-    while cursor.at < cursor.end and cursor.at[0] >= 0x20 and cursor.at[0] != c'"' and cursor.at[0] != c'\\':
-        cursor.at += 1
+    skip_plain(cursor, False)
     text.length = <size_t>(cursor.at - text.start)
     return take(cursor, c'"')
 
@@ -164,11 +153,14 @@ cdef inline bint scan_int(Cursor *cursor, int32_t *value) noexcept nogil:
 
 cdef inline bint next_item(Cursor *cursor, Reading *reading, uint8_t opening, uint8_t closing) noexcept nogil:
     """Moves to the next item between two brackets. False: ``reading`` is COMPLETE or DECLINED."""
-    if not take(cursor, opening if reading[0] == NOT_BEGUN else c','):
-        reading[0] = COMPLETE if reading[0] == BEGUN and take(cursor, closing) else DECLINED
+    cdef bint is_first = reading[0] == NOT_BEGUN
+    reading[0] = DECLINED
+    if is_first and not take(cursor, opening):
         return False
-    if reading[0] == NOT_BEGUN and take(cursor, closing):
+    if take(cursor, closing):
         reading[0] = COMPLETE
+        return False
+    if not is_first and not take(cursor, c','):
         return False
     reading[0] = BEGUN
     return True

@@ -36,11 +36,10 @@ def topic_tables(
 def id_map(ids: dict[str, Any], odd_int: Callable[[Any], int]) -> dict[int, int]:
     """A map of 32-bit integers. ``odd_int`` reads keys and values that are not plain numbers; ValueError likewise."""
 
-def has_float(value: Any, levels: int) -> bool:
-    """Whether a float is somewhere in a value of at most ``levels`` levels, else RecursionError."""
-
 def shown(value: Any, levels: int, leaf: Callable[[Any], Any]) -> Any:
-    """The value without null members; ``leaf`` replaces what is neither text, int, list nor object."""
+    """The value without null members; ``leaf`` replaces what is neither text, int, list nor object. RecursionError for
+    more than ``levels`` levels.
+    """
 
 def longest(texts: dict[str, Any]) -> int:
     """The characters of the longest key."""

@@ -22,7 +22,7 @@ cdef inline bint is_mark(uint8_t byte) noexcept nogil:
 cdef void skip_string(Cursor *cursor) noexcept nogil:
     """From behind a quote to behind the next, or to the end."""
     while cursor.at < cursor.end:
-        skip_plain(cursor)
+        skip_plain(cursor, False)
         if cursor.at >= cursor.end:
             return
         if cursor.at[0] == c'"':
@@ -239,25 +239,6 @@ def longest(dict texts not None):
     for key in texts:
         found = max(found, len(<str>key))
     return found
-
-
-cpdef bint has_float(value, int levels) except -1:
-    kind = type(value)
-    if kind is str or kind is int:
-        return False
-    if levels < 0:
-        raise RecursionError
-    if isinstance(value, float):
-        return True
-    if isinstance(value, dict):
-        for item in (<dict>value).values():
-            if has_float(item, levels - 1):
-                return True
-    elif isinstance(value, list):
-        for item in <list>value:
-            if has_float(item, levels - 1):
-                return True
-    return False
 
 
 cpdef object shown(value, int levels, leaf):

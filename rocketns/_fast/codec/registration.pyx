@@ -10,18 +10,29 @@ The blocks of an inflated RegisterBrokerBody: how far they reach, and the topics
 The compiled twin of ``rocketns.protocol.spec.COMPRESSED_REGISTRATION``; tests/fast/test_register_body.py
 holds the two together. It decides everything, in time proportional to the bytes. Lengths and counts are compared with
 the bytes that are there, and with limits.
+
+A keyed hash of a body, by which a repeated one is recognised: that of hashing.pxd, whose bound holds for whoever does
+not know the key. The key is made when the process starts, and no hash leaves the process.
+
+A 5.x broker writes the current time into topicConfigSerializeWrapper.mappingDataVersion.timestamp of every
+registration. No name server reads that member, so its digits are left out of the hash. They are left out only where
+everything before them was scanned as JSON without blanks and escapes, which every parser reads in the same way, and
+where they are as many digits as the current time has. Bodies that differ in such digits alone are decoded alike.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport INT32_MAX, int64_t, uint32_t, uint8_t
+from libc.stdint cimport INT32_MAX, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memchr, memcmp, memcpy
+
+import secrets
 
 from rocketns._fast.codec.compact_json cimport (
     COMPLETE, NOT_BEGUN, Cursor, Reading, cursor_of, is_ascii, is_text, left, next_item, next_member, same_text,
     scan_int, scan_long, scan_text, skip_brackets, skip_object, skip_value, take, take_bytes
 )
-from rocketns._fast.codec.wire cimport read_uint32
+from rocketns._fast.codec.wire cimport LENGTH_BYTES, read_uint32
+from rocketns._fast.system.hashing cimport BLOCK_WORDS, UniversalKey, add_bytes, next_state
 
 cdef enum:
     DEFAULT_QUEUE_NUMS = 16
@@ -253,7 +264,6 @@ def parse_json(const unsigned char[::1] body, queue_data, KnownTopics known=None
 
 
 cdef enum:
-    LENGTH_BYTES = 4
     NUMBERS = 3
 
 cdef enum Walk:
@@ -262,12 +272,12 @@ cdef enum Walk:
     TAKEN = 1
 
 
-cdef struct Limits:
-    int64_t topics
-    int64_t mappings
-    int64_t block_bytes
-    int64_t topic_bytes_min
-    int64_t mapping_bytes_min
+# The blocks of an inflated body. Each of the topics and of the mappings is behind its length.
+cdef struct Blocks:
+    Cursor version
+    Cursor topics
+    Cursor filters
+    Cursor mappings
 
 
 cdef inline Walk take_number(Cursor *cursor, int64_t *number) noexcept nogil:
@@ -293,41 +303,49 @@ cdef inline Walk take_block(Cursor *cursor, int64_t bytes_min, int64_t bytes_max
     return TAKEN
 
 
-cdef Walk skip_list(Cursor *cursor, int64_t most, int64_t bytes_min, int64_t bytes_max) noexcept nogil:
+cdef Walk take_list(
+    Cursor *cursor, int64_t most, int64_t bytes_min, int64_t bytes_max, Cursor *blocks
+) noexcept nogil:
+    """Blocks behind their number."""
     cdef Cursor block
     cdef int64_t count
     cdef Walk walk = take_number(cursor, &count)
     if walk == TAKEN and count > most:
         return REFUSED
+    blocks.at = cursor.at
     while walk == TAKEN and count > 0:  # Java's loops take a negative count too
         walk = take_block(cursor, bytes_min, bytes_max, &block)
         count -= 1
+    blocks.end = cursor.at
     return walk
 
 
-cdef Walk skip_all(Cursor *cursor, bint mappings, const Limits *limits) noexcept nogil:
-    cdef Cursor block
-    cdef Walk walk = take_block(cursor, 0, limits.block_bytes, &block)
+cdef Walk split_body(const unsigned char[::1] data, bint mappings, limits, Blocks *blocks) except *:
+    """What follows the last block is not looked at."""
+    cdef Cursor cursor = cursor_of(data)
+    cdef int64_t bytes_max = limits.block_bytes
+    cdef Walk walk = take_block(&cursor, 0, bytes_max, &blocks.version)
     if walk == TAKEN:
-        walk = skip_list(cursor, limits.topics, limits.topic_bytes_min, limits.block_bytes)
+        walk = take_list(&cursor, limits.topics, limits.topic_bytes_min, bytes_max, &blocks.topics)
     if walk == TAKEN:
-        walk = take_block(cursor, 0, limits.block_bytes, &block)
+        walk = take_block(&cursor, 0, bytes_max, &blocks.filters)
+    blocks.mappings.at = blocks.mappings.end = cursor.at
     if walk == TAKEN and mappings:
-        walk = skip_list(cursor, limits.mappings, limits.mapping_bytes_min, limits.block_bytes)
+        walk = take_list(&cursor, limits.mappings, limits.mapping_bytes_min, bytes_max, &blocks.mappings)
     return walk
 
 
-cdef Limits limits_of(limits) except *:
-    cdef Limits bounds
-    bounds.topics, bounds.mappings, bounds.block_bytes = limits.topics, limits.mappings, limits.block_bytes
-    bounds.topic_bytes_min, bounds.mapping_bytes_min = limits.topic_bytes_min, limits.mapping_bytes_min
-    return bounds
+cdef inline Cursor next_block(Cursor *blocks) noexcept nogil:
+    """The first of those that are left."""
+    cdef Cursor block
+    block.at = blocks.at + LENGTH_BYTES
+    block.end = blocks.at = block.at + read_uint32(blocks.at)
+    return block
 
 
 def needs_more(const unsigned char[::1] data, bint mappings, limits):
-    cdef Cursor cursor = cursor_of(data)
-    cdef Limits bounds = limits_of(limits)
-    return skip_all(&cursor, mappings, &bounds) == UNFINISHED
+    cdef Blocks blocks
+    return split_body(data, mappings, limits, &blocks) == UNFINISHED
 
 
 cdef int32_t take_int(Cursor *line) except? -1:
@@ -370,41 +388,91 @@ cdef bytes bytes_of(const Cursor *block):
     return block.at[:left(block)] if left(block) else b""
 
 
-cdef inline int need(Walk walk) except -1:
-    if walk != TAKEN:
-        raise ValueError("End of compressed data has reached")
-    return 0
-
-
-cdef int64_t take_count(Cursor *cursor, int64_t most) except? -1:
-    """How many blocks follow. Java's loops take a negative count too."""
-    cdef int64_t count = 0
-    need(take_number(cursor, &count))
-    need(TAKEN if count <= most else REFUSED)
-    return count
-
-
 def read_blocks(const unsigned char[::1] data, bint mappings, limits, queue_data, KnownTopics known=None):
-    cdef Cursor cursor = cursor_of(data), block = cursor
-    cdef Limits bounds = limits_of(limits)
-    cdef int64_t count
+    cdef Blocks blocks
+    cdef Cursor block
     cdef _Topics topics = _Topics(queue_data, known)
     cdef Topic topic
     cdef list infos = []
-    need(take_block(&cursor, 0, bounds.block_bytes, &block))
-    version = bytes_of(&block)
-    count = take_count(&cursor, bounds.topics)
-    while count > 0:
-        count -= 1
-        need(take_block(&cursor, bounds.topic_bytes_min, bounds.block_bytes, &block))
+    if split_body(data, mappings, limits, &blocks) != TAKEN:
+        raise ValueError("End of compressed data has reached")
+    while left(&blocks.topics):
+        block = next_block(&blocks.topics)
         read_line(&block, &topic)
         if not topics.add(&topic, "replace"):
             return None
-    need(take_block(&cursor, 0, bounds.block_bytes, &block))
-    filters = bytes_of(&block)
-    count = take_count(&cursor, bounds.mappings) if mappings else 0
-    while count > 0:
-        count -= 1
-        need(take_block(&cursor, bounds.mapping_bytes_min, bounds.block_bytes, &block))
+    while left(&blocks.mappings):
+        block = next_block(&blocks.mappings)
         infos.append(bytes_of(&block))
-    return version, topics.queues, topics.unchanged, filters, infos
+    return bytes_of(&blocks.version), topics.queues, topics.unchanged, bytes_of(&blocks.filters), infos
+
+
+cdef enum:
+    STAMP_DIGITS = 13  # of an epoch in milliseconds, until the year 2286
+    STAMP_WITHIN_BYTES = 1024  # brokers write the stamp within the first 250 bytes
+
+cdef UniversalKey HASH_KEY
+
+
+def _make_key():
+    for place in range(BLOCK_WORDS):
+        HASH_KEY.words[place] = secrets.randbits(64)
+    HASH_KEY.point = secrets.randbelow(2**61 - 1)
+
+
+_make_key()
+
+
+cdef bint enter_member(Cursor *cursor, const char *name, size_t length) noexcept nogil:
+    """Moves from the start of an object to the value of its first member of this name."""
+    cdef Text key
+    cdef Reading reading = NOT_BEGUN
+    while next_member(cursor, &reading, &key):
+        if is_text(&key, name, length):
+            return True
+        if not is_ascii(&key) or not skip_value(cursor, 0):
+            return False
+    return False
+
+
+cdef bint is_stamp(const Cursor *cursor) noexcept nogil:
+    """Whether the value at the cursor is a current time in milliseconds, and the whole value."""
+    cdef size_t place
+    if left(cursor) <= STAMP_DIGITS or cursor.at[0] == c'0':
+        return False
+    for place in range(STAMP_DIGITS):
+        if not c'0' <= cursor.at[place] <= c'9':
+            return False
+    return cursor.at[STAMP_DIGITS] == c',' or cursor.at[STAMP_DIGITS] == c'}'
+
+
+cdef size_t stamp_start(const uint8_t *body, size_t length) noexcept nogil:
+    """Where the digits of mappingDataVersion.timestamp begin; 0 where that is not certain."""
+    cdef Cursor cursor
+    cursor.at, cursor.end = body, body + min(length, <size_t>STAMP_WITHIN_BYTES)
+    if (
+        enter_member(&cursor, "topicConfigSerializeWrapper", 27)
+        and enter_member(&cursor, "mappingDataVersion", 18)
+        and enter_member(&cursor, "timestamp", 9)
+        and is_stamp(&cursor)
+    ):
+        return <size_t>(cursor.at - body)
+    return 0
+
+
+cdef uint64_t hash_registration(const uint8_t *body, size_t length, const UniversalKey *key) noexcept nogil:
+    """Control only. The place of the digits, and then the bytes before and after them."""
+    cdef size_t start = stamp_start(body, length), end = start + STAMP_DIGITS
+    cdef uint64_t state = next_state(1, start, key.point)
+    if start == 0:
+        return add_bytes(state, body, length, key)
+    return add_bytes(add_bytes(state, body, start, key), body + end, length - end, key)
+
+
+def stamp_bounds(const unsigned char[::1] body):
+    cdef size_t length = <size_t>body.shape[0], start = 0 if length == 0 else stamp_start(&body[0], length)
+    return (start, start + STAMP_DIGITS) if start else (length, length)
+
+
+def fingerprint(const unsigned char[::1] body):
+    return 0 if body.shape[0] == 0 else hash_registration(&body[0], <size_t>body.shape[0], &HASH_KEY)

@@ -9,8 +9,7 @@ from libc.stdint cimport INT32_MAX
 from libc.string cimport memcpy, strlen
 
 from rocketns._fast.codec.compact_json cimport (
-    COMPLETE, NOT_BEGUN, Cursor, Reading, is_text, left, next_member, scan_int, skip_printable, skip_value, take,
-    take_bytes
+    COMPLETE, NOT_BEGUN, Cursor, Reading, is_text, left, next_member, scan_int, skip_plain, skip_value, take, take_bytes
 )
 from rocketns._fast.codec.wire cimport (
     CODE_AT, FIELDS_LENGTH_AT, FIXED_BYTES, FLAG_AT, HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, LANGUAGE_AT,
@@ -55,7 +54,7 @@ cdef inline bint is_printable(const Text *text) noexcept nogil:
     """Whether the text is the same in JSON: printable ASCII without quote and backslash."""
     cdef Cursor cursor
     cursor.at, cursor.end = text.start, text.start + text.length
-    skip_printable(&cursor)
+    skip_plain(&cursor, True)
     return cursor.at == cursor.end
 
 
@@ -63,7 +62,7 @@ cdef inline bint scan_printable(Cursor *cursor, Text *text) noexcept nogil:
     if not take(cursor, c'"'):
         return False
     text.start = cursor.at
-    skip_printable(cursor)
+    skip_plain(cursor, True)
     text.length = <size_t>(cursor.at - text.start)
     return take(cursor, c'"')
 
@@ -135,16 +134,8 @@ cdef int language_code(const Text *text) noexcept nogil:
     return NO_LANGUAGE
 
 
-cdef bint scan_language(Cursor *cursor, RouteRequest *request) noexcept nogil:
-    cdef Text name
-    if not scan_printable(cursor, &name):
-        return False
-    request.language_code = language_code(&name)
-    return True
-
-
 cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcept nogil:
-    cdef Text ignored
+    cdef Text text
     if member == CODE:
         return scan_int(cursor, &request.code)
     if member == FLAG:
@@ -158,7 +149,10 @@ cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcep
     if member == VERSION:
         return scan_int(cursor, &request.version)
     if member == LANGUAGE:
-        return scan_language(cursor, request)
+        if not scan_printable(cursor, &text):
+            return False
+        request.language_code = language_code(&text)
+        return True
     if member == EXT_FIELDS:
         request.ext = cursor.at
         if not scan_ext_fields(cursor, request):
@@ -166,7 +160,7 @@ cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcep
         request.ext_around_topic = <size_t>(cursor.at - request.ext) - request.topic.length
         return True
     if member == SERIALIZE_TYPE:
-        return scan_printable(cursor, &ignored)
+        return scan_printable(cursor, &text)
     return member == REMARK and skip_value(cursor, 0)
 
 
@@ -305,7 +299,7 @@ cdef bint follows_layout(
     elif not take_bytes(&cursor, <const char *>expected, layout.before_topic):
         return False
     request.topic.start = cursor.at
-    skip_printable(&cursor)
+    skip_plain(&cursor, True)
     request.topic.length = <size_t>(cursor.at - request.topic.start)
     expected += layout.before_topic
     if not 0 < request.topic.length <= TOPIC_BYTES_MAX or not take_bytes(&cursor, <const char *>expected,

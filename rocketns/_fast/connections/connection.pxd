@@ -34,11 +34,6 @@ cdef struct Links:
     Connection *older
     Connection *newer
 
-# Which lookups of a connection a reactor answers.
-cdef enum Lookups:
-    FREE = 0  # all
-    GUARDED = 1  # the signed ones that control has allowed
-
 # Where a connection is. Only the handshake thread has connections that are not CARRIED.
 cdef enum Stage:
     CARRIED = 0  # by a reactor. Its first bytes are known
@@ -92,7 +87,7 @@ cdef struct Connection:
     uint32_t view_generation  # of the file that says so
     uint32_t access_generation  # of the policy that it was judged by
     uint8_t access_flags  # of its networks then
-    uint8_t lookups  # one of Lookups
+    uint8_t is_guarded  # reactors answer only its signed lookups that control has allowed
     # What its lookups look like.
     uint8_t layout  # number in reactor.layouts, from 1; 0 = none known
     uint8_t layouts_learnt

@@ -7,8 +7,9 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 
+from posix.unistd cimport read, write
+
 from rocketns._fast.connections.hosts cimport Queued
-from rocketns._fast.system.sockets cimport read, write
 from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
 
 # What a message says. In brackets: its `number` or `data`. `moment` is named where a kind uses it.

@@ -15,6 +15,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from rocketns._fast.access.networks cimport ADDRESS_BYTES, first_flags_of, is_ipv4
+from rocketns._fast.access.policy cimport may_look_up
 from rocketns._fast.codec.compact_json cimport Text
 from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, SYSTEM_BUSY, TOO_MANY_REQUESTS, put_error
 from rocketns._fast.codec.requests cimport (
@@ -24,7 +25,6 @@ from rocketns._fast.codec.wire cimport HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WO
 from rocketns._fast.connections.connection cimport output_space, unsent
 from rocketns._fast.connections.hosts cimport HOSTS, OF_KNOWN, OF_STRANGERS, may_ask as host_may_ask
 from rocketns._fast.connections.messages cimport LOOKED_UP, Message, new_message, push
-from rocketns._fast.reactor.connection_table cimport may_look_up
 from rocketns._fast.reactor.reactor_state cimport (
     DEFERRED_MAX, EPOCHS, LAYOUTS, SCRATCH_BYTES, SEALED_AT_ONCE_MAX, Limits, assert_reactor, id_of
 )
@@ -381,7 +381,7 @@ cdef bint answer(
         return False
     if not recognise(reactor, connection, frame, size, &lookup.request):
         return False
-    if connection.lookups and not may_look_up(&reactor.known_policy, connection, &lookup.request):
+    if connection.is_guarded and not may_look_up(&reactor.known_policy, &lookup.request):
         return False
     lookup.frame, lookup.size, lookup.was_deferred = frame, size, was_deferred
     answer_in_scratch(reactor, connection, &lookup, &written)
@@ -398,7 +398,7 @@ cdef bint answer(
     count_one(&reactor.absent if written.is_absent else &reactor.answered)
     if lookup.view:
         count_one(&reactor.of_views[lookup.view - 1])
-    if connection.lookups:
+    if connection.is_guarded:
         count_one(&reactor.signed_lookups)
     return True
 

@@ -13,11 +13,11 @@ from libc.stddef cimport size_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, strdup, strlen
 
+from posix.unistd cimport close
+
 from rocketns._fast.access.networks cimport MAY_LOOK_UP, Peer, flags_of, read_socket_address
-from rocketns._fast.access.policy cimport Digest, copy_policy, digest_lookup, is_remembered
-from rocketns._fast.connections.connection cimport (
-    FAILED, FREE, GUARDED, PEER_CLOSED, count_held, drop_input, drop_output
-)
+from rocketns._fast.access.policy cimport copy_policy
+from rocketns._fast.connections.connection cimport FAILED, PEER_CLOSED, count_held, drop_input, drop_output
 from rocketns._fast.connections.hosts cimport (
     ADDRESS_ROOM, HOSTS, KINDS, TEXT_ROOM, claim_host, find_host, host_hash, leave_ring, release_host, write_peer
 )
@@ -29,7 +29,7 @@ from rocketns._fast.reactor.reactor_state cimport (
 )
 from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport (
-    EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, EPOLLONESHOT, MSG_DONTWAIT, MSG_PEEK, close, epoll_ctl, epoll_event, recv
+    EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, EPOLLONESHOT, MSG_DONTWAIT, MSG_PEEK, epoll_ctl, epoll_event, recv
 )
 from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock
 from rocketns._fast.tls.openssl cimport X509, openssl
@@ -339,30 +339,9 @@ cdef bint admit(Policy *policy, KnownPolicy *known, Connection *connection) noex
     copy_policy(policy, known)
     connection.access_generation = <uint32_t>known.generation
     connection.access_flags = flags_of_peer(policy, &connection.peer)
-    connection.lookups = GUARDED if policy.guards_lookups and not connection.access_flags & MAY_LOOK_UP else FREE
+    connection.is_guarded = policy.guards_lookups and not connection.access_flags & MAY_LOOK_UP
     is_stranger = load(&policy.closes_strangers) and connection.access_flags == 0
     pthread_mutex_unlock(&policy.mutex)
     if is_stranger:
         add(&policy.strangers_closed, 1)
     return not is_stranger
-
-
-cdef bint may_look_up(
-    const KnownPolicy *known, const Connection *connection, const RouteRequest *request
-) noexcept nogil:
-    """Reactor thread only. Whether a lookup of a connection whose lookups are not free may be answered by the reactor.
-
-    ``known`` is of the generation that the connection was judged by: if another connection's turn brought a newer one,
-    this turn began with `admit`.
-    """
-    cdef Digest digest
-    return digest_lookup(request, &known.keys, &digest) and is_remembered(known.decisions, &digest)
-
-
-cdef void let_pass(Connection *connection, uint32_t generation) noexcept nogil:
-    """Reactor thread only. Answer the connection's lookups from now on: its peer may make them by its certificate.
-
-    Control decided so by the policy of this generation. There is no effect if the connection was judged by another.
-    """
-    if connection.lookups == GUARDED and connection.access_generation == generation:
-        connection.lookups = FREE

@@ -15,6 +15,8 @@ from libc.errno cimport EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
 from libc.stdint cimport int64_t, uint32_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 
+from posix.unistd cimport close
+
 from rocketns._fast.access.networks cimport Peer
 from rocketns._fast.access.policy cimport know_policy
 from rocketns._fast.connections.connection cimport ENDED, FAILED, Connection, note_known, send_output, unsent
@@ -27,7 +29,7 @@ from rocketns._fast.connections.messages cimport (
 )
 from rocketns._fast.reactor.answers cimport deferred_wait_ms, end_round, free_deferred, send_answers
 from rocketns._fast.reactor.connection_table cimport (
-    add_connection, close_connection, detect_plain, insert_connection, let_pass, release_connection, report_opened,
+    add_connection, close_connection, detect_plain, insert_connection, release_connection, report_opened,
     turn_stranger_away
 )
 from rocketns._fast.reactor.evicting cimport close_idle, close_some_idle, relieve
@@ -44,7 +46,7 @@ from rocketns._fast.routes.routes cimport READERS_MAX
 from rocketns._fast.routes.slots cimport LISTENERS_MAX
 from rocketns._fast.system.sockets cimport (
     EFD_CLOEXEC, EFD_NONBLOCK, EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLL_CTL_MOD, EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT,
-    IPPROTO_TCP, SO_RCVBUF, SO_SNDBUF, SOCK_CLOEXEC, SOCK_NONBLOCK, SOL_SOCKET, TCP_NODELAY, accept4, close,
+    IPPROTO_TCP, SO_RCVBUF, SO_SNDBUF, SOCK_CLOEXEC, SOCK_NONBLOCK, SOL_SOCKET, TCP_NODELAY, accept4,
     epoll_create1, epoll_ctl, epoll_event, epoll_wait, eventfd, monotonic_ms, monotonic_ns, set_int, sockaddr,
     sockaddr_storage, socklen_t
 )
@@ -150,13 +152,21 @@ cdef void accept_from(Reactor *reactor, uint8_t listener) noexcept nogil:
         deal_out(reactor, fd, listener)
 
 
-cdef void begin(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Reactor thread only. Control hears of a connection whose first bytes the handshake thread has read.
+cdef void take_over(Reactor *reactor, Message *message) noexcept nogil:
+    """Reactor thread only. Carry on a connection whose first bytes the handshake thread has read, and report it.
 
-    Its input is what came behind: records if it has TLS.
+    That thread touched it no more after its push, see connection.pxd. Its input is what came behind the first bytes:
+    records if it has TLS.
     """
     cdef char socket_address[ADDRESS_ROOM]
     cdef Peer ignored
+    cdef Connection *connection = <Connection *>message.data
+    message.data = NULL
+    # The connection may have been judged by a policy that this reactor has not seen.
+    know_policy(&reactor.shared.policy, &reactor.known_policy)
+    if not insert_connection(reactor, connection):
+        release_connection(reactor.shared, connection, FAILED)
+        return
     write_peer(connection.fd, socket_address, &ignored)
     if not report_opened(reactor, connection, socket_address):
         connection.is_failed = True
@@ -165,21 +175,6 @@ cdef void begin(Reactor *reactor, Connection *connection) noexcept nogil:
     elif connection.input_size:
         take_records(reactor, connection)
     finish_turn(reactor, connection)
-
-
-cdef void take_over(Reactor *reactor, Message *message) noexcept nogil:
-    """Reactor thread only. Carry on a connection of the handshake thread.
-
-    That thread touched it no more after its push, see connection.pxd.
-    """
-    cdef Connection *connection = <Connection *>message.data
-    message.data = NULL
-    # The connection may have been judged by a policy that this reactor has not seen.
-    know_policy(&reactor.shared.policy, &reactor.known_policy)
-    if insert_connection(reactor, connection):
-        begin(reactor, connection)
-    else:
-        release_connection(reactor.shared, connection, FAILED)
 
 
 cdef enum:
@@ -260,8 +255,9 @@ cdef void reply(Reactor *reactor, Connection *connection, Message *message) noex
     connection.in_flight -= min(connection.in_flight, <uint32_t>message.number)
     if message.moment & REPLY_AWAITS_TAKEN:
         connection.is_awaited = True
-    if message.moment >> REPLY_GENERATION_SHIFT:
-        let_pass(connection, <uint32_t>(message.moment >> REPLY_GENERATION_SHIFT))
+    # Its peer may look up by its certificate, as control decided by the policy of this generation.
+    if connection.access_generation == <uint32_t>(message.moment >> REPLY_GENERATION_SHIFT):
+        connection.is_guarded = False
     note_known(reactor.holders, connection, message.moment & REPLY_TO_KNOWN != 0, reactor.now_ms)
     if message.size:
         connection.active_ms = reactor.now_ms

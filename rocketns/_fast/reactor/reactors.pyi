@@ -179,9 +179,6 @@ class Reactors:
     def lookups_of(self, connection: int) -> int:
         """How many lookups of a connection reactors answered. -1 where it is gone."""
 
-    def carried(self) -> list[int]:
-        """How many connections each reactor has."""
-
     def limit_idle(self, idle_ms_max: int) -> None:
         """The idle limit of new connections; 0, as at first, is none."""
 
@@ -229,7 +226,7 @@ class Reactors:
 
     @property
     def incoming_bytes(self) -> int:
-        """Bytes of frames that are incomplete or must wait."""
+        """Bytes of frames that are incomplete or must wait, and of OpenSSL."""
 
     @property
     def outgoing_bytes(self) -> int:
@@ -242,14 +239,6 @@ class Reactors:
     @property
     def queued_bytes(self) -> int:
         """Bytes of frames that control has not decoded."""
-
-    @property
-    def deferred(self) -> int:
-        """Lookups that wait for registrations that came before them."""
-
-    @property
-    def tls_bytes(self) -> int:
-        """The part of ``incoming_bytes`` that is OpenSSL's."""
 
     @property
     def handshakes(self) -> tuple[int, int, int]:

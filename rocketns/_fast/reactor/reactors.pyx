@@ -12,6 +12,8 @@ from libc.stdint cimport int64_t, uint16_t, uint64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
+from posix.unistd cimport close
+
 cimport cython
 
 from rocketns._fast.access.policy cimport put_in_force, remember_frame
@@ -32,7 +34,7 @@ from rocketns._fast.reactor.reactor_state cimport (
 from rocketns._fast.routes.asked_topics cimport make_counts, take_counts, take_missed
 from rocketns._fast.routes.routes cimport READERS_MAX
 from rocketns._fast.routes.slots cimport VIEWS_MAX
-from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
+from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, eventfd
 from rocketns._fast.system.threads cimport (
     add, assert_owner, disown, load, own, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock,
     pthread_mutex_unlock, store
@@ -300,9 +302,6 @@ cdef class Reactors:
     def lookups_of(self, uint64_t connection):
         return lookups_of(self.shared.reactors[reactor_of(self, connection)], connection)
 
-    def carried(self):
-        return [load(&self.shared.reactors[number].carried) for number in range(self.count)]
-
     def limit_idle(self, int64_t idle_ms_max):
         store(&self.shared.idle_ms_max, idle_ms_max)
 
@@ -389,14 +388,6 @@ cdef class Reactors:
     @property
     def queued_bytes(self):
         return load(&self.shared.queued_bytes)
-
-    @property
-    def deferred(self):
-        return load(&self.shared.deferred)
-
-    @property
-    def tls_bytes(self):
-        return load(&self.shared.hosts.held_bytes[TLS])
 
     @property
     def handshakes(self):

@@ -3,12 +3,13 @@
 tests/fast/test_routes.py and tests/fast/test_registered_topics.py compare with references in Python.
 """
 
-from cpython.bytes cimport PyBytes_AsStringAndSize, PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.ref cimport Py_INCREF
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr, memcmp
 
+from rocketns._fast.codec.compact_json cimport Cursor, Text, cursor_of, left, scan_text, take, take_bytes
 from rocketns._fast.system.stable_abi cimport set_item
 
 cdef extern from "Python.h":
@@ -129,59 +130,37 @@ def add_changes(dict piece not None, str topic not None, dict brokers not None, 
 
 
 cdef enum:
-    BEFORE_NAME = 6  # {"t":"
     NUMBERS_MAX = 64  # bytes of ,"r":8,"w":8,"p":6,"s":0
-    CONTROL_MAX = 0x1F
 
 
-cdef inline const uint8_t *end_of_name(const uint8_t *at, const uint8_t *end) noexcept:
-    """The quote behind a name without escapes and control characters. NULL: declined."""
-    while at < end and at[0] != c'"':
-        if at[0] == c'\\' or at[0] <= CONTROL_MAX:
-            return NULL
-        at += 1
-    return at if at < end else NULL
-
-
-def read_queues(bytes line not None, Py_ssize_t start, read_numbers):
-    cdef char *text
-    cdef Py_ssize_t size
-    cdef const uint8_t *at
-    cdef const uint8_t *end
-    cdef const uint8_t *name
+def read_queues(const unsigned char[::1] line not None, Py_ssize_t start, read_numbers):
+    cdef Cursor cursor = cursor_of(line)
+    cdef Text name
     cdef const uint8_t *numbers
     cdef const uint8_t *last_at = NULL
     cdef Py_ssize_t length, last_length = -1
     cdef dict queues = {}
     cdef object last = None
-    PyBytes_AsStringAndSize(line, &text, &size)
-    if start < 0 or start > size:
+    if not 0 <= start <= line.shape[0]:
         return None
-    at = <const uint8_t *>text + start
-    end = <const uint8_t *>text + size
+    cursor.at += start
     while True:
-        if end - at < BEFORE_NAME or memcmp(at, b'{"t":"', BEFORE_NAME) != 0:
+        if not take_bytes(&cursor, b'{"t":', 5) or not scan_text(&cursor, &name):
             return None
-        name = at + BEFORE_NAME
-        numbers = end_of_name(name, end)
-        if numbers == NULL:
+        numbers = cursor.at - 1
+        cursor.at = <const uint8_t *>memchr(numbers, c'}', min(left(&cursor) + 1, <size_t>NUMBERS_MAX))
+        if cursor.at == NULL:
             return None
-        at = <const uint8_t *>memchr(numbers, c'}', min(end - numbers, <Py_ssize_t>NUMBERS_MAX))
-        if at == NULL:
-            return None
-        length = at - numbers
+        length = cursor.at - numbers
         if length != last_length or memcmp(numbers, last_at, length) != 0:
             last = read_numbers(PyBytes_FromStringAndSize(<const char *>numbers, length))
             if last is None:
                 return None
             last_at, last_length = numbers, length
         try:
-            queues[PyUnicode_DecodeUTF8(<const char *>name, numbers - name, NULL)] = last
+            queues[PyUnicode_DecodeUTF8(<const char *>name.start, <Py_ssize_t>name.length, NULL)] = last
         except UnicodeDecodeError:
             return None
-        at += 1
-        if end - at >= 1 and at[0] == c',':
-            at += 1
-        else:
-            break
-    return queues if end - at == 3 and memcmp(at, b"]}\n", 3) == 0 else None
+        cursor.at += 1
+        if not take(&cursor, c','):
+            return queues if take_bytes(&cursor, b"]}\n", 3) and left(&cursor) == 0 else None

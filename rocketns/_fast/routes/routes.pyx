@@ -8,7 +8,7 @@ from cpython.tuple cimport PyTuple_GetItem
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memcpy
 
 import secrets
 from bisect import bisect_left
@@ -18,8 +18,8 @@ from rocketns._fast.codec.compact_json cimport same_text
 from rocketns._fast.codec.registration cimport CHANGED, NEW, REPEATED, UNCHANGED, KnownTopics, Standing, Topic
 from rocketns._fast.routes.slots cimport (
     DEFAULT, DIALECTS, LISTENERS_MAX, STANDARD, VIEWS_MAX, BrokerEntry, Bytes, Change, Fragment, bucket_of,
-    change_digest, double_table, find_next_slot, find_place, free_slot, grown, insert_slot, key_of, link_slot,
-    make_slot, name_hash, remove_fragment, remove_slot, set_bytes, set_fragment, slot_bytes, unlink_slot
+    change_digest, find_next_slot, find_place, free_slot, insert_slot, key_of, link_slot, make_slot, name_hash,
+    remove_fragment, remove_slot, set_bytes, set_fragment, slot_bytes, unlink_slot
 )
 from rocketns._fast.system.stable_abi cimport ascii_of
 from rocketns._fast.system.threads cimport assert_owner, pthread_mutex_lock, pthread_mutex_unlock
@@ -281,14 +281,22 @@ cdef uint32_t broker_of(RouteSlots slots, str broker_name) except? 0:
     return broker
 
 
+cdef void *doubled(const void *array, size_t count, size_t item_bytes) except NULL:
+    """A copy with room for twice as many items; the new ones are zero."""
+    cdef void *larger = calloc(2 * count, item_bytes)
+    if larger == NULL:
+        raise MemoryError
+    memcpy(larger, array, count * item_bytes)
+    return larger
+
+
 cdef int grow_brokers(RouteSlots slots) except -1:
-    cdef uint32_t capacity = slots.broker_capacity * 2
     cdef BrokerEntry *old = slots.routes.brokers
-    cdef BrokerEntry *brokers = <BrokerEntry *>grown(old, slots.broker_capacity, capacity, sizeof(BrokerEntry))
+    cdef BrokerEntry *brokers = <BrokerEntry *>doubled(old, slots.broker_capacity, sizeof(BrokerEntry))
     lock(slots)
     slots.routes.brokers = brokers
     unlock(slots)
-    slots.broker_capacity = capacity
+    slots.broker_capacity *= 2
     free(old)
     return 0
 
@@ -346,13 +354,12 @@ cdef uint32_t fragment_of(RouteSlots slots, uint32_t broker, str broker_name, ob
 
 
 cdef int grow_fragments(RouteSlots slots) except -1:
-    cdef uint32_t capacity = slots.fragment_capacity * 2
     cdef Fragment *old = slots.routes.fragments
-    cdef Fragment *fragments = <Fragment *>grown(old, slots.fragment_capacity, capacity, sizeof(Fragment))
+    cdef Fragment *fragments = <Fragment *>doubled(old, slots.fragment_capacity, sizeof(Fragment))
     lock(slots)
     slots.routes.fragments = fragments
     unlock(slots)
-    slots.fragment_capacity = capacity
+    slots.fragment_capacity *= 2
     free(old)
     return 0
 
@@ -412,6 +419,7 @@ cdef int prepare(RouteSlots slots, str broker_name, uint32_t broker, changes, Ch
 cdef int delete_some(RouteSlots slots, uint32_t broker, topics) except -1:
     """At most CHANGES_AT_ONCE topics."""
     cdef Change pending[CHANGES_AT_ONCE]
+    cdef Slot *previous
     cdef Py_ssize_t place, count = 0
     for topic in topics:
         pending[count].slot = slot_of(slots, topic)
@@ -432,7 +440,11 @@ cdef int delete_some(RouteSlots slots, uint32_t broker, topics) except -1:
             release(slots, pending[place].fragment)
     for place in range(count):
         if pending[place].emptied:
-            free_removed(slots, pending[place].slot)
+            previous = unlink_slot(pending[place].slot)
+            if slots.last_hit == pending[place].slot:
+                slots.last_hit = previous
+            slots.held_bytes -= <int64_t>slot_bytes(pending[place].slot)
+            free_slot(pending[place].slot)
     return 0
 
 
@@ -464,23 +476,22 @@ cdef int make_slots(RouteSlots slots, changes, Change *pending) except -1:
 
 
 cdef int grow_table(RouteSlots slots) except -1:
+    """Twice the places."""
     cdef Routes larger = slots.routes
     cdef Slot **old = slots.routes.table
-    double_table(&larger)
+    cdef size_t place, places = larger.mask + 1
+    larger.table = <Slot **>calloc(places * 2, sizeof(Slot *))
+    if larger.table == NULL:
+        raise MemoryError
+    larger.mask, larger.used = places * 2 - 1, 0
+    for place in range(places):
+        if old[place] != NULL:
+            insert_slot(&larger, old[place])
     lock(slots)
     slots.routes = larger
     unlock(slots)
     free(old)
     return 0
-
-
-cdef void free_removed(RouteSlots slots, Slot *slot) noexcept:
-    """A slot that is not in the table any more."""
-    cdef Slot *previous = unlink_slot(slot)
-    if slots.last_hit == slot:
-        slots.last_hit = previous
-    slots.held_bytes -= <int64_t>slot_bytes(slot)
-    free_slot(slot)
 
 
 def bucket_digests(RouteSlots slots not None):

@@ -118,8 +118,6 @@ cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil
 cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil
 cdef bint set_fragment(const Routes *routes, Change *change) noexcept nogil
 cdef uint32_t remove_fragment(const Routes *routes, Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil
-cdef int double_table(Routes *routes) except -1
-cdef void *grown(const void *old, size_t count, size_t capacity, size_t item_bytes) except NULL
 
 cdef enum:
     BUCKETS = 256

@@ -269,29 +269,6 @@ cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil:
     routes.used -= 1
 
 
-cdef int double_table(Routes *routes) except -1:
-    """On a copy that no reactor sees: give it a table of twice the size, with the same slots."""
-    cdef Slot **old = routes.table
-    cdef size_t place, places = routes.mask + 1
-    cdef Slot **table = <Slot **>calloc(places * 2, sizeof(Slot *))
-    if table == NULL:
-        raise MemoryError
-    routes.table, routes.mask, routes.used = table, places * 2 - 1, 0
-    for place in range(places):
-        if old[place] != NULL:
-            insert_slot(routes, old[place])
-    return 0
-
-
-cdef void *grown(const void *old, size_t count, size_t capacity, size_t item_bytes) except NULL:
-    """A copy of an array with room for more items, all of them zero."""
-    cdef void *larger = calloc(capacity, item_bytes)
-    if larger == NULL:
-        raise MemoryError
-    memcpy(larger, old, count * item_bytes)
-    return larger
-
-
 cdef bint make_room(Slot *slot) noexcept nogil:
     """Control, locked. Room for one more fragment; False where there is no memory."""
     cdef uint32_t capacity

@@ -3,6 +3,8 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
+
 cdef extern from "<sys/epoll.h>" nogil:
     ctypedef union epoll_data_t:
         uint64_t u64
@@ -73,32 +75,19 @@ cdef extern from "<netdb.h>" nogil:
                     socklen_t port_room, int flags)
     const int NI_NUMERICHOST, NI_NUMERICSERV
 
-cdef extern from "<unistd.h>" nogil:
-    int close(int fd)
-    ssize_t read(int fd, void *data, size_t room)
-    ssize_t write(int fd, const void *data, size_t size)
-
-cdef extern from "<time.h>" nogil:
-    ctypedef int clockid_t
-    struct timespec:
-        int64_t tv_sec
-        long tv_nsec
-    int clock_gettime(clockid_t clock, timespec *now)
-    const clockid_t CLOCK_MONOTONIC
-
 
 cdef inline int64_t monotonic_ms() noexcept nogil:
     """The clock that `rocketns.server.clock.Clock` reads."""
     cdef timespec now
     clock_gettime(CLOCK_MONOTONIC, &now)
-    return now.tv_sec * 1000 + now.tv_nsec // 1_000_000
+    return <int64_t>now.tv_sec * 1000 + now.tv_nsec // 1_000_000
 
 
 cdef inline int64_t monotonic_ns() noexcept nogil:
     """The same clock, in nanoseconds."""
     cdef timespec now
     clock_gettime(CLOCK_MONOTONIC, &now)
-    return now.tv_sec * 1_000_000_000 + now.tv_nsec
+    return <int64_t>now.tv_sec * 1_000_000_000 + now.tv_nsec
 
 
 cdef inline void set_int(int fd, int level, int name, int value) noexcept nogil:

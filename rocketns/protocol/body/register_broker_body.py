@@ -14,8 +14,8 @@ from typing import Any
 from isal import isal_zlib
 
 from rocketns._fast.codec import json_passes, registration
-from rocketns._fast.codec.fingerprint import fingerprint, stamp_bounds
 from rocketns._fast.codec.registration import KnownTopics as KnownTopics
+from rocketns._fast.codec.registration import fingerprint, stamp_bounds
 from rocketns.errors import BodyDecodeError, NullRefused
 from rocketns.protocol.body.decoding import (
     check_count,

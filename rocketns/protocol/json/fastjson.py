@@ -261,7 +261,12 @@ def as_object(value: Any) -> dict[str, Any] | None:
     raise BodyDecodeError(f"expect an object, but it is {type(value).__name__}")
 
 
-def as_text(value: Any) -> str | None:
+def _leaf(value: Any) -> Any:
+    """A number as fastjson2 shows it, anything else as it is."""
+    return orjson.Fragment(number_text(value)) if isinstance(value, NumberText) else value
+
+
+def as_text(value: Any, leaf: Callable[[Any], Any] = _leaf) -> str | None:
     """JSONReader.readString: the JSON text of a value. Null is None; a list of one text or null counts as its item."""
     if value is None or type(value) is str:
         return value
@@ -273,24 +278,17 @@ def as_text(value: Any) -> str | None:
         only: str | None = value[0]
         return only
     try:
-        return dumps(json_passes.shown(value, NESTING_MAX, _leaf)).decode("utf-8")
+        return dumps(json_passes.shown(value, NESTING_MAX, leaf)).decode("utf-8")
     except RecursionError as error:
         raise BodyDecodeError(f"more than {NESTING_MAX} levels") from error
-
-
-def _leaf(value: Any) -> Any:
-    """A number as fastjson2 shows it, anything else as it is."""
-    return orjson.Fragment(number_text(value)) if isinstance(value, NumberText) else value
 
 
 def exact_text(value: Any) -> str | None:
     """Like `as_text`; InexactNumber where only a number's value is known, and its text matters."""
-    if type(value) is str:
-        return value
-    try:
-        inexact = json_passes.has_float(value, NESTING_MAX)
-    except RecursionError as error:
-        raise BodyDecodeError(f"more than {NESTING_MAX} levels") from error
-    if inexact:
+    return value if type(value) is str else as_text(value, _exact_leaf)
+
+
+def _exact_leaf(value: Any) -> Any:
+    if isinstance(value, float):
         raise InexactNumber("a number is wanted as text")
-    return as_text(value)
+    return _leaf(value)
