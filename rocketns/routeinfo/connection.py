@@ -7,7 +7,7 @@ from typing import Any
 from rocketns.protocol.codes import LanguageCode
 from rocketns.routeinfo.events import Cause
 
-LANGUAGES = frozenset(LanguageCode.__members__)
+LANGUAGES: dict[str | None, str] = {name: name for name in LanguageCode.__members__}
 
 
 class Connection:
@@ -50,8 +50,8 @@ class Connection:
         return self.received
 
     def note_sender(self, language: str | None, version: int) -> None:
-        """A peer may name a language of any length: one that Java does not know is another."""
-        self.language = language if language in LANGUAGES else LanguageCode.OTHER.name
+        """A peer may name a language of any length: one that Java does not know is another. Its bytes are not kept."""
+        self.language = LANGUAGES.get(language, LanguageCode.OTHER.name)
         self.version = version
 
     @property
