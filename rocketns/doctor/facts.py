@@ -93,6 +93,9 @@ class BrokerClock:
     to_ms: int
 
 
+BROADCASTING = "BROADCASTING"  # of MessageModel
+
+
 @dataclass(frozen=True, slots=True)
 class Consumers:
     """Who consumes with a group at a broker. ``subscribes``: topics."""

@@ -16,6 +16,7 @@ from rocketns.doctor.asking import bodies
 from rocketns.doctor.asking.connecting import Call, Line, TooLargeError, UnreachedError, reach, resolve
 from rocketns.doctor.asking.requests import LOOK_AGAIN_AFTER_S, BrokerRequest, broker_budget
 from rocketns.doctor.facts import (
+    BROADCASTING,
     AddressFacts,
     BrokerFacts,
     Consumption,
@@ -86,7 +87,6 @@ TABLES = ("topics", "groups", "similar", "consumers", "consumption")
 SOME_TOPICS: Fields = {"topicSeq": "0", "maxTopicNum": "1000"}
 NAME_SERVERS_MAX = 16  # of a broker's list that are resolved
 _SYSTEM_GROUPS = "CID_RMQ_SYS_"  # MixAll.CID_RMQ_SYS_PREFIX: a broker creates them whatever its configuration says
-BROADCASTING = "BROADCASTING"
 
 
 class Interview:
@@ -234,7 +234,7 @@ async def _ips(name_server: str) -> tuple[str, ...]:
 # Of one topic as JSON, with its key, without its name, which is there twice:
 # "":{"attributes":{},"order":false,"perm":6,"readQueueNums":1024,"topicFilterType":"SINGLE_TAG","topicName":"", …},
 ENTRY_BYTES = 160
-LARGE_BYTES = FRAME_SIZE_MAX_BYTES // 2
+LARGE_BYTES = FRAME_SIZE_MAX_BYTES // 2  # of a broker with all topics: half as much as a frame may have
 
 
 async def ask_brokers(facts: FleetFacts, line: Line, say: Callable[[str], None]) -> FleetFacts:
@@ -244,7 +244,8 @@ async def ask_brokers(facts: FleetFacts, line: Line, say: Callable[[str], None])
     line = replace(line, budget=broker_budget(facts.options))
     room, tables_at_once = Semaphore(AT_ONCE), Semaphore(TABLES_AT_ONCE)
     # All topics that a name server lists would be a large registration.
-    is_large = any(may_be_large(one.topics or ()) for one in facts.name_servers)
+    sizes = (sum(ENTRY_BYTES + 2 * utf8_bytes(topic) for topic in one.topics or ()) for one in facts.name_servers)
+    is_large = any(size >= LARGE_BYTES for size in sizes)
 
     async def ask(broker: BrokerFacts) -> tuple[AddressFacts, BrokerFacts | None]:
         """How its address behaves, and what it says. None: nothing."""
@@ -274,8 +275,3 @@ async def ask_brokers(facts: FleetFacts, line: Line, say: Callable[[str], None])
         brokers=tuple(broker for _address, broker in found if broker is not None),
         left_out=left_out, requests=line.budget.requests,
     )  # fmt: skip
-
-
-def may_be_large(topics: Iterable[str]) -> bool:
-    """Whether a broker that had all of these topics would send half as much as a frame may have, or more."""
-    return sum(ENTRY_BYTES + 2 * utf8_bytes(topic) for topic in topics) >= LARGE_BYTES

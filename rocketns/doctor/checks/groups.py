@@ -8,12 +8,11 @@ from typing import Any
 
 from rocketns.doctor.asking.requests import LOOK_AGAIN_AFTER_S, RETRY_PREFIX, BrokerRequest
 from rocketns.doctor.checks.showing import again, listed, mqadmin
-from rocketns.doctor.facts import BrokerFacts, Consumers, FleetFacts
+from rocketns.doctor.facts import BROADCASTING, BrokerFacts, Consumers, FleetFacts
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import _
 from rocketns.protocol.codes import MASTER_ID
 
-BROADCASTING = "BROADCASTING"
 LINES_MAX = 5  # of evidence
 Told = tuple[BrokerFacts, Mapping[str, Any]]  # a broker, and its configuration of the group
 
