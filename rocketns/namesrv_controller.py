@@ -120,7 +120,7 @@ class NamesrvController:
             return None
         buffer, writer = self.journal.buffer, self.journal.writer
         return JournalFacts(buffer.seq, writer.written_bytes, buffer.waiting_bytes, buffer.lost, buffer.lost_total,
-                            writer.failures, writer.is_failing)  # fmt: skip
+                            writer.failures, writer.failure)  # fmt: skip
 
     def _charged(self, forget: Forget, addr: str, account: str, rest_s_max: float) -> OutgoingConnection:
         return ChargedConnection(self.reactors, self.core.control, forget, addr, account, rest_s_max)

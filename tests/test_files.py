@@ -194,36 +194,6 @@ def loaded(kv_path: Path) -> dict[str, dict[str, str | None]]:
     return manager.config_table
 
 
-def write(manager: KVConfigManager, change: KvChange | None) -> None:
-    """Write the file with a change, as the writer does."""
-    files.replace_with_backup(manager.path, manager.file.chunks([change]))
-
-
-def test_every_change_is_in_the_file(manager: KVConfigManager, kv_path: Path) -> None:
-    """B094, B101, B102, B105, B108."""
-    write(manager, manager.put("ns", "k", "v"))
-    assert kv_path.read_bytes() == b'{"configTable":{"ns":{"k":"v"}}}'
-    write(manager, manager.put("ns", "k", "<é>\n"))
-    assert kv_path.read_bytes() == '{"configTable":{"ns":{"k":"<é>\\n"}}}'.encode()
-    assert kv_path.with_name("kv.json.bak").read_bytes() == b'{"configTable":{"ns":{"k":"v"}}}'
-    write(manager, manager.delete("ns", "k"))
-    assert kv_path.read_bytes() == b'{"configTable":{"ns":{}}}'
-    assert loaded(kv_path) == manager.config_table == {"ns": {}}
-
-
-@pytest.mark.parametrize(("namespace", "key"), [("ns", "zz"), (None, "k"), ("ns", None)])
-def test_a_missing_key_is_not_found_and_may_be_deleted(
-    manager: KVConfigManager, kv_path: Path, namespace: str | None, key: str | None
-) -> None:
-    """B099, B100, B101: the file is written all the same."""
-    write(manager, manager.put("ns", "k", "v"))
-    kv_path.unlink()
-    assert manager.get(namespace, key) is None
-    write(manager, manager.delete(namespace, key))
-    assert manager.config_table == {"ns": {"k": "v"}}
-    assert loaded(kv_path) == {"ns": {"k": "v"}}
-
-
 @pytest.mark.parametrize(
     ("content", "table"),
     [

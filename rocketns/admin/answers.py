@@ -10,19 +10,22 @@ a name that this server does not know.
 
 from __future__ import annotations
 
-import asyncio
-import ipaddress
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable
 
 from aiohttp import web
 
+from rocketns.addresses import literal
 from rocketns.admin.tokens import AdminGate
 from rocketns.admin.view import Busy, ControlView
 from rocketns.server.http.connections import STREAMS_MAX
 
-LOOPBACK = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"))
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+log = logging.getLogger("rocketns.admin")
+
+LOCAL_NAMES = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"))
 OPEN = frozenset(("/metrics", "/livez", "/readyz"))
 SHOWN_CHARACTERS_MAX = 100
 HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)]|([A-Za-z0-9._-]+))(?::[0-9]{0,5})?")
@@ -44,7 +47,7 @@ class Hosts:
 
     def __init__(self, names: Iterable[str]) -> None:
         known = {_plain(name) for name in names}
-        self._exact = LOOPBACK | {name for name in known if not name.startswith(".")}
+        self._exact = LOCAL_NAMES | {name for name in known if not name.startswith(".")}
         self._endings = tuple(name for name in known if name.startswith("."))
 
     def check(self, request: web.Request) -> None:
@@ -63,25 +66,13 @@ class Hosts:
         if found is None:
             return False
         name = _plain(found[1] or found[2])
-        return name in self._exact or name.endswith(self._endings) or _is_address(name)
+        return name in self._exact or name.endswith(self._endings) or literal(name) is not None
 
 
 def _plain(name: str) -> str:
     """Names are the same in capitals, and with a dot at their end."""
     return name.lower().removesuffix(".")
 
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
-log = logging.getLogger("rocketns.admin")
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 HOSTS = web.AppKey("hosts", Hosts)
 
@@ -112,8 +103,6 @@ async def watched(request: web.Request, handler: Handler) -> web.StreamResponse:
         # Without the exception, whose traceback would keep the connection until a garbage collection.
         error.__traceback__ = None
         return web.Response(status=error.status, reason=error.reason, body=error.body, headers=error.headers)
-    except asyncio.CancelledError:
-        raise
     except ConnectionError as error:  # the peer has gone, so nobody gets this answer
         error.__traceback__ = None
         return web.Response(status=503)

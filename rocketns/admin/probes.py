@@ -9,17 +9,20 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 from functools import partial
 
 from aiohttp import web
 
+from rocketns.addresses import literal
 from rocketns.admin.answers import CHANGE_HEADER
-from rocketns.admin.view import ControlView, Pulse
+from rocketns.admin.view import ControlView
 from rocketns.config import AdminConfig
 
 log = logging.getLogger("rocketns.admin")
+
+# A registration of the maximum of topics takes control seconds on a slow machine. What takes longer is no turn.
+ALIVE_WITHIN_S = 10.0
 
 HOW_TO_DRAIN = f"""\
 POST begins a drain, DELETE ends it, both with the header {CHANGE_HEADER}: yes. GET does nothing, because a link or an
@@ -30,17 +33,17 @@ BROWSERS_SEND = ("Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode")
 
 def add(app: web.Application, view: ControlView) -> None:
     """Control only."""
-    app.router.add_get("/livez", partial(_livez, view.pulse))
+    app.router.add_get("/livez", partial(_livez, view))
     app.router.add_get("/readyz", partial(_readyz, view))
     app.router.add_get("/drainz", _explain)
     for method, drains in (("POST", True), ("DELETE", False)):
         app.router.add_route(method, "/drainz", partial(_drainz, view, drains))
 
 
-async def _livez(pulse: Pulse, _: web.Request) -> web.Response:
-    if pulse.is_alive:
+async def _livez(view: ControlView, _: web.Request) -> web.Response:
+    if view.idle_s < ALIVE_WITHIN_S:
         return web.Response(text="alive\n")
-    return web.Response(status=503, text=f"the control thread took no turn for {pulse.age_s:.1f} s\n")
+    return web.Response(status=503, text=f"the control thread took no turn for {view.idle_s:.1f} s\n")
 
 
 async def _readyz(view: ControlView, _: web.Request) -> web.Response:
@@ -63,11 +66,7 @@ async def _drainz(view: ControlView, drains: bool, request: web.Request) -> web.
 def _may_drain(config: AdminConfig, request: web.Request) -> bool:
     """A page in a browser on this machine could send the request too: it would have one of these headers, or a name
     as Host that `Hosts` refuses."""
-    if any(name in request.headers for name in BROWSERS_SEND):
+    peer = literal(request.remote or "")
+    if peer is None or any(name in request.headers for name in BROWSERS_SEND):
         return False
-    try:
-        peer = ipaddress.ip_address(request.remote or "")
-    except ValueError:
-        return False
-    peer = getattr(peer, "ipv4_mapped", None) or peer
     return peer.is_loopback or any(peer in network for network in config.drain_networks)

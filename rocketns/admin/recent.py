@@ -10,10 +10,11 @@ only after a change, and at most one part in fifty of the time.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
-from itertools import accumulate, islice
+from itertools import islice
 from typing import Annotated, Any
 
 from rocketns.admin.view import ControlView
@@ -46,15 +47,16 @@ WORDS = {
     "admin": N_("%(sender)s sent %(request)s: it failed with code %(detail)s"),
     "refused": N_("%(sender)s was refused %(request)s: %(cause)s (requests: %(n)s)"),
 }
-# Without the last sign of life, a value, a failure or a mode that is in force; with more than one pause.
-OTHER_WORDS = {
-    "down": N_("%(who)s is gone: %(why)s"),
-    "kv": N_("KV item %(names)s was deleted"),
-    "config": N_("property %(names)s is set"),
-    "stall": N_("this name server did not run for %(age)s, the longest of %(n)s pauses"),
-    "admin": N_("%(sender)s sent %(request)s: done"),
-    "refused": N_("%(sender)s would be refused %(request)s: %(cause)s (requests: %(n)s)"),
-}
+# Of which changes other words are true, and which.
+OTHER_WORDS: dict[str, tuple[Callable[[RecentChange], bool], str]] = {
+    "down": (lambda one: one.amount is None, N_("%(who)s is gone: %(why)s")),
+    "kv": (lambda one: one.detail is None, N_("KV item %(names)s was deleted")),
+    "config": (lambda one: one.detail is None, N_("property %(names)s is set")),
+    "stall": (lambda one: one.times > 1, N_("this name server did not run for %(age)s, the longest of %(n)s pauses")),
+    "admin": (lambda one: one.detail is None, N_("%(sender)s sent %(request)s: done")),
+    "refused": (lambda one: one.detail is not None,
+                N_("%(sender)s would be refused %(request)s: %(cause)s (requests: %(n)s)")),
+}  # fmt: skip
 GONE = {
     "unregister": N_("it said that it stops"),
     "expired": N_("no heartbeat within its time-out"),
@@ -73,15 +75,13 @@ DOUBTED = {
     "silent_together": N_("many brokers are silent at once"),
     "stalled": N_("its connection ended while this server did not run"),
 }
-ROWS_AT_ONCE = 16
 GROUPS_MAX = 100  # that are named
 WIPED_CHARACTERS_MAX = 4_000  # of the names before the last one
 # Pauses within this time of the first one are one change: a busy machine must not push all others out of the ring.
 PAUSES_TOGETHER_MS = 10 * 60_000
 REST_S = 1.0
-# Of counting: an entry takes 0.1 µs.
-REST_S_OF_ENTRY = 5e-6
-GROWN_WITHIN_MS = 10 * 60_000  # of a counter
+# Of counting: a route takes 0.1 µs.
+REST_S_OF_ROUTE = 5e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +224,7 @@ def event_row(change: RecentChange) -> EventRow:
 def said(change: RecentChange) -> Phrase:
     """A sentence without its time."""
     cause, known = str(change.cause), {"down": GONE, "doubt": DOUBTED}.get(change.event, {})
+    topics, more = ", ".join(change.names), (change.amount or 0) - len(change.names)
     request, *by = (*change.names, "")[:3]
     sender: dict[str, str | Phrase] = {"address": change.address or "", "principal": "".join(by)}
     values: dict[str, str | Phrase] = {
@@ -232,23 +233,16 @@ def said(change: RecentChange) -> Phrase:
         "why": Phrase(known[cause]) if cause in known else cause,
         "cause": cause,
         "age": Phrase(N_("%(n)s s"), {"n": f"{(change.amount or 0) / 1000:,.1f}".removesuffix(".0")}),
-        "topics": _topics(change),
+        "topics": Phrase(N_("%(names)s and %(n)s more"), {"names": topics, "n": f"{more:,}"}) if more > 0 else topics,
         "names": " ".join(change.names),
         "detail": change.detail or "",
         "sender": Phrase(N_("%(address)s as %(principal)s"), sender) if "".join(by) else change.address or "",
         "request": request,
         "n": f"{change.times if change.event == 'stall' else change.amount or 0:,}",
     }
-    message = (OTHER_WORDS if _is_other(change) else WORDS)[change.event]
+    is_other, other = OTHER_WORDS.get(change.event, (lambda _: False, ""))
+    message = other if is_other(change) else WORDS[change.event]
     return Phrase(message, {name: value for name, value in values.items() if f"%({name})s" in message})
-
-
-def _is_other(change: RecentChange) -> bool:
-    if change.event == "stall":
-        return change.times > 1
-    if change.event == "refused":
-        return change.detail is not None
-    return (change.amount if change.event == "down" else change.detail) is None and change.event in OTHER_WORDS
 
 
 def _who(change: RecentChange) -> Phrase:
@@ -257,7 +251,11 @@ def _who(change: RecentChange) -> Phrase:
         return Phrase(
             N_("a broker of %(cluster)s at %(address)s"), {"cluster": str(change.cluster), "address": address}
         )
-    broker = change.broker if change.id is None else member(change.broker, change.id)
+    return at_address(change.broker if change.id is None else member(change.broker, change.id), address)
+
+
+def at_address(broker: str | Phrase, address: str) -> Phrase:
+    """``broker-a at 10.0.0.1:10911``."""
     return Phrase(N_("%(broker)s at %(address)s"), {"broker": broker, "address": address})
 
 
@@ -265,11 +263,6 @@ def member(broker: str, broker_id: int) -> Phrase:
     """A member of a broker group: ``broker-a (master)``."""
     role = Phrase(N_("master")) if broker_id == MASTER_ID else Phrase(N_("slave %(id)s"), {"id": str(broker_id)})
     return Phrase(N_("%(broker)s (%(role)s)"), {"broker": broker, "role": role})
-
-
-def _topics(change: RecentChange) -> str | Phrase:
-    names, more = ", ".join(change.names), (change.amount or 0) - len(change.names)
-    return Phrase(N_("%(names)s and %(n)s more"), {"names": names, "n": f"{more:,}"}) if more > 0 else names
 
 
 class Wiped:
@@ -282,44 +275,27 @@ class Wiped:
         self._seen = -1
         self._next_s = float("-inf")
 
-    async def names(self, now_s: float) -> tuple[str, ...]:
+    async def names(self) -> tuple[str, ...]:
         """The groups, at most GROUPS_MAX, fewer where their names are long. Busy if control does not answer."""
+        now_s = asyncio.get_running_loop().time()
         if self._recent.last != self._seen and now_s >= self._next_s:
             self._seen = self._recent.last
-            self._names, entries = await self._view.copy(count_closed)
-            self._next_s = now_s + REST_S + entries * REST_S_OF_ENTRY
+            self._names = await self._view.copy(closed_groups)
+            self._next_s = now_s + REST_S + self._view.facts.tables.routes * REST_S_OF_ROUTE
         return self._names
 
 
-def count_closed(facts: Facts) -> Generator[None, None, tuple[tuple[str, ...], int]]:
-    """The groups without a topic that may be written, and how many entries were looked at."""
+def closed_groups(facts: Facts) -> Iterator[str | None]:
+    """The groups without a topic that may be written: see `Wiped.names`."""
     table, groups = facts.tables.topic_queue_table, facts.tables.broker_addr_table
     closed: set[str] = set()
     open_: set[str] = set()
-    entries, topics = 0, iter(list(table))
-    while some := list(islice(topics, ROWS_AT_ONCE)):
-        for topic in some:
-            queues = table.get(topic, {})
-            entries += len(queues)
-            for name, one in queues.items():
-                (open_ if one.perm & PERM_WRITE else closed).add(name)
-        yield
-    names = sorted(name for name in closed - open_ if name in groups)[:GROUPS_MAX]
-    before = accumulate(map(len, names), initial=0)
-    return tuple(
-        name for name, characters in zip(names, before, strict=False) if characters < WIPED_CHARACTERS_MAX
-    ), entries
-
-
-class Growing:
-    """For one thread. What a counter had before the first look counts as new."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._grew_ms: int | None = None
-
-    def is_recent(self, count: int, now_ms: int) -> bool:
-        """Whether it grew within GROWN_WITHIN_MS."""
-        if count > self._count:
-            self._count, self._grew_ms = count, now_ms
-        return self._grew_ms is not None and now_ms - self._grew_ms < GROWN_WITHIN_MS
+    for topic in list(table):
+        for name, one in table.get(topic, {}).items():
+            (open_ if one.perm & PERM_WRITE else closed).add(name)
+        yield None
+    room = WIPED_CHARACTERS_MAX
+    for name in sorted(name for name in closed - open_ if name in groups)[:GROUPS_MAX]:
+        if room > 0:
+            yield name
+        room -= len(name)

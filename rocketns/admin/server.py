@@ -5,7 +5,7 @@ To add one: write a module with a function ``add(app, view)``, and add it to FEA
 
 * ``app.router.add_get("/path", handler)`` adds a handler: ``async def handler(request) -> web.StreamResponse``.
   It runs on the loop of the management port. It has ``view`` from the closure, or as ``request.app[VIEW]``.
-* Data comes from ``view`` only: see `rocketns/admin/view.py` for the three ways. `Busy` becomes 503, any other
+* Data comes from ``view`` only: see `rocketns/admin/view.py` for the four ways. `Busy` becomes 503, any other
   unforeseen error 500 and a line in the log.
 * A handler that runs long without waiting holds the GIL, and control waits for it: give up the loop every few
   milliseconds (``await asyncio.sleep(0)``), and encode large answers by orjson, in pages.
@@ -26,10 +26,11 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from rocketns.admin import api, page, probes, tokens
+from rocketns.admin import page, probes
 from rocketns.admin.answers import GATE, HOSTS, VIEW, Hosts, add_headers, watched
+from rocketns.admin.api import handlers
 from rocketns.admin.metrics import exposition
-from rocketns.admin.tokens import AdminGate, TokenAccess, TokenFile
+from rocketns.admin.tokens import AdminGate, TokenAccess, class_of
 from rocketns.admin.view import ControlView, Log
 from rocketns.server.facts import Facts
 from rocketns.server.http.port import AIOHTTP, HttpPort
@@ -38,22 +39,22 @@ from rocketns.server.tls.contexts import WATCH_INTERVAL_MS
 
 LOOPBACK = ("127.0.0.1", "::1")
 
-
-FEATURES: tuple[Callable[[web.Application, ControlView], None], ...] = (probes.add, exposition.add, api.add, page.add)
+Feature = Callable[[web.Application, ControlView], None]
+FEATURES: tuple[Feature, ...] = (probes.add, exposition.add, handlers.add, page.add)
 log = logging.getLogger("rocketns.admin")
 
 
 class AdminServer(HttpPort):
     """`start` and `stop` are for control's thread. The socket is bound before `start` returns."""
 
+    _runner: web.AppRunner  # from the start on
+
     def __init__(self, facts: Facts, niceness: int = 0, log: Log | None = None) -> None:
         """StartupError if the file of tokens is not usable, or the address cannot be had."""
         config = facts.configuration.admin
         self._facts = facts
-        self._runner: web.AppRunner | None = None
         self._log = log
-        self._tokens = TokenFile(config.admin_tokens_file) if config.admin_tokens_file else None
-        access = None if self._tokens is None else TokenAccess(self._tokens)
+        access = TokenAccess(config.admin_tokens_file) if config.admin_tokens_file else None
         gate = AdminGate(access, TlsPort(facts.tls) if config.admin_tls else None)
         super().__init__(
             "management port", "admin", (config.admin_address, config.admin_port), gate, gate.tls,
@@ -64,14 +65,15 @@ class AdminServer(HttpPort):
     def start(self) -> None:
         """Control only, on its running loop, before the server starts: probes are answered from then on."""
         view = ControlView(self._facts, asyncio.get_running_loop(), self.gate, self._log)
-        view.pulse.start()
+        view.beat()
         config = self._facts.configuration.admin
         app = web.Application(middlewares=[watched])
         app[VIEW], app[GATE] = view, self.gate
         app[HOSTS] = Hosts([socket.gethostname(), config.admin_address, *config.host_names])
         for add in FEATURES:
             add(app, view)
-        tokens.check(resource.canonical for resource in app.router.resources())
+        for resource in app.router.resources():
+            class_of(resource.canonical)
         app.on_response_prepare.append(add_headers)
         self._runner = web.AppRunner(app, handle_signals=False, handler_cancellation=True, shutdown_timeout=0.5,
                                      **AIOHTTP)  # fmt: skip
@@ -82,19 +84,17 @@ class AdminServer(HttpPort):
 
     def reread(self) -> None:
         """Control only, at SIGHUP: read the file of tokens again. TLS files are read again by `TlsContexts`."""
-        if self._tokens is not None:
-            self.call(self._take_tokens, self._tokens.reread)
+        if self.gate.access is not None:
+            self.call(self._take_tokens, self.gate.access.reread)
 
     async def set_up(self) -> Callable[[], asyncio.Protocol]:
-        assert self._runner is not None
         await self._runner.setup()
         assert self._runner.server is not None
-        if self._tokens is not None:
-            self._follow(self._tokens)
+        if self.gate.access is not None:
+            self._follow(self.gate.access)
         return self._runner.server
 
     async def tear_down(self) -> None:
-        assert self._runner is not None
         await self._runner.cleanup()
 
     def _take_tokens(self, read: Callable[[], bool]) -> None:
@@ -102,7 +102,7 @@ class AdminServer(HttpPort):
         if read():
             self.gate.end_streams()
 
-    def _follow(self, tokens: TokenFile) -> None:
+    def _follow(self, access: TokenAccess) -> None:
         """Look at the file now and then, until the loop ends."""
-        self._take_tokens(tokens.check)
-        self._loop.call_later(WATCH_INTERVAL_MS / 1000, self._follow, tokens)
+        self._take_tokens(access.check)
+        self._loop.call_later(WATCH_INTERVAL_MS / 1000, self._follow, access)

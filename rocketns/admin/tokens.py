@@ -1,6 +1,6 @@
 """Bearer tokens of the management port: the class of each path, the file of tokens, and who is refused.
 
-Which class of token a path needs is in the only table of it. A path without a row fails at import: see
+Which class of token a path needs is in the only table of it. With a path without a row the server does not start: see
 `rocketns/admin/server.py`. Who may ask is decided by the head of a request, before anything is made for it.
 """
 
@@ -12,7 +12,7 @@ import logging
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from http import HTTPStatus
@@ -43,6 +43,8 @@ AUTHORIZATION = b"authorization"
 SCHEME = b"bearer"
 REALM = b'WWW-Authenticate: Bearer realm="rocketns"'
 NOT_FOUND = refused(HTTPStatus.NOT_FOUND, "404: Not Found")
+
+log = logging.getLogger("rocketns.admin")
 
 
 class TokenClass(StrEnum):
@@ -81,61 +83,7 @@ def class_of(path: str) -> TokenClass | None:
     return PATHS[row]
 
 
-def check(paths: Iterable[str]) -> None:
-    """UnclassedPath for the first path without a class."""
-    for path in paths:
-        class_of(path)
-
-
-log = logging.getLogger("rocketns.admin")
-
-
 Classes = frozenset[TokenClass]
-
-
-class TokenFile:
-    """``tokens`` are those in force. Made by control; its methods are for the loop of the management port."""
-
-    def __init__(self, path: str) -> None:
-        """StartupError if the file cannot be read, or is wrong."""
-        self._path = path
-        self._followed = Followed([path])  # before it is read, so that no change is missed
-        self.failures = 0
-        try:
-            self.tokens: Tokens = self._read()
-        except TokensError as error:
-            raise StartupError(f"{NAME}: {error}") from error
-
-    def check(self) -> bool:
-        """Read it again if its content has changed: see `reread`. A deleted file changes nothing."""
-        return bool(self._followed.changed()) and self.reread()
-
-    def reread(self) -> bool:
-        """Read it again. If it is wrong, the log says why, and the tokens before stay in force. True if others are."""
-        try:
-            before, self.tokens = self.tokens, self._read()
-        except TokensError as error:
-            self.failures += 1
-            log.error("%s: %s. The tokens before stay in force", NAME, error)
-            return False
-        log.info("%s: %d tokens are in force", NAME, len(self.tokens.digests))
-        return self.tokens != before
-
-    def _read(self) -> Tokens:
-        path = Path(self._path)
-        try:
-            with path.open("rb") as file:
-                content, mode = file.read(FILE_BYTES_MAX + 1), path.stat().st_mode
-        except OSError as error:
-            raise TokensError(f"{path} cannot be read: {error.strerror}") from error
-        try:
-            tokens = read_tokens(content)
-        except TokensError as error:
-            raise TokensError(f"{path}: {error}") from error
-        if mode & stat.S_IROTH:
-            log.warning("%s: every user of this machine may read %s. Allow only rocketns' own: chmod o= %s",
-                        NAME, path, path)  # fmt: skip
-        return tokens
 
 
 class TokensError(RocketnsError):
@@ -167,12 +115,17 @@ def read_tokens(content: bytes) -> Tokens:
         raise TokensError("its last line has no end, so it may be half written: end the line")
     digests: list[tuple[bytes, Classes]] = []
     anyone: Classes = frozenset()
-    for number, words in _lines(content):
-        classes = _classes(number, words[:-1])
-        if words[-1] == ANYONE:
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if not line.strip() or line.lstrip().startswith(b"#"):  # a comment may be in any language
+            continue
+        try:
+            classes, digest = _read_line(line)
+        except ValueError as error:
+            raise TokensError(f"line {number}: {error}") from None
+        if digest is None:
             anyone |= classes
         else:
-            digests.append((_digest(number, words[-1]), classes))
+            digests.append((digest, classes))
     if not digests:
         raise TokensError("it has no token")  # it may be half written
     if len(digests) > TOKENS_MAX:
@@ -180,37 +133,28 @@ def read_tokens(content: bytes) -> Tokens:
     return Tokens(tuple(digests), anyone)
 
 
-def _lines(content: bytes) -> Iterator[tuple[int, list[str]]]:
-    for number, line in enumerate(content.split(b"\n"), 1):
-        if line.lstrip().startswith(b"#"):
-            continue  # a comment, in any language
-        try:
-            words = line.decode("ascii").split()
-        except UnicodeDecodeError:
-            raise TokensError(f"line {number}: only ASCII characters are allowed") from None
-        if words:
-            yield number, words
-
-
-def _classes(number: int, words: list[str]) -> Classes:
-    """The words themselves are not in the message: one of them may be a token."""
+def _read_line(line: bytes) -> tuple[Classes, bytes | None]:
+    """The classes of a line, and the digest of its token; None if they need none. ValueError says what is wrong, and
+    shows none of its words: one of them may be a token.
+    """
+    if not line.isascii():
+        raise ValueError("only ASCII characters are allowed")
+    *words, token = map(bytes.decode, line.split())
     known = ", ".join(TokenClass)
     if not words:
-        raise TokensError(f"line {number}: classes ({known}) and a token are expected")
+        raise ValueError(f"classes ({known}) and a token are expected")
     for place, word in enumerate(words, 1):
         if word not in list(TokenClass):
-            raise TokensError(f"line {number}: word {place} is none of the classes {known}; the token is the last word")
-    return frozenset(TokenClass(word) for word in words)
-
-
-def _digest(number: int, word: str) -> bytes:
-    digest = DIGEST.fullmatch(word)
-    if digest is not None:
-        return bytes.fromhex(digest[1])
-    if not TOKEN.fullmatch(word):
-        raise TokensError(f"line {number}: the token must have {TOKEN_CHARACTERS_MIN} to {TOKEN_CHARACTERS_MAX} "
-                          "letters, digits or characters of ._~+/-, and may end with =")  # fmt: skip
-    return hashlib.sha256(word.encode()).digest()
+            raise ValueError(f"word {place} is none of the classes {known}; the token is the last word")
+    classes = frozenset(map(TokenClass, words))
+    if token == ANYONE:
+        return classes, None
+    if (digest := DIGEST.fullmatch(token)) is not None:
+        return classes, bytes.fromhex(digest[1])
+    if not TOKEN.fullmatch(token):
+        raise ValueError(f"the token must have {TOKEN_CHARACTERS_MIN} to {TOKEN_CHARACTERS_MAX} letters, digits or "
+                         "characters of ._~+/-, and may end with =")  # fmt: skip
+    return classes, hashlib.sha256(token.encode()).digest()
 
 
 class TokenRefusal(StrEnum):
@@ -229,12 +173,51 @@ SAYS = {
 
 
 class TokenAccess:
-    """``refused`` counts by reason. Its methods are for the loop of the management port."""
+    """``tokens`` are those in force, from a file; ``failures`` its failed reads; ``refused`` counts requests by reason.
 
-    def __init__(self, file: TokenFile) -> None:
-        self.file = file
-        self.refused: Counter[TokenRefusal] = Counter()
+    Made by control; its methods are for the loop of the management port.
+    """
+
+    def __init__(self, path: str) -> None:
+        """StartupError if the file cannot be read, or is wrong."""
+        self._path = Path(path)
+        self._followed = Followed([path])  # before it is read, so that no change is missed
         self._lines = LogLimiter(LOG_INTERVAL_S)
+        self.refused: Counter[TokenRefusal] = Counter()
+        self.failures = 0
+        try:
+            self.tokens = self._read()
+        except TokensError as error:
+            raise StartupError(f"{NAME}: {error}") from error
+
+    def check(self) -> bool:
+        """Read the file again if its content has changed: see `reread`. A deleted file changes nothing."""
+        return bool(self._followed.changed()) and self.reread()
+
+    def reread(self) -> bool:
+        """Read it again. If it is wrong, the log says why, and the tokens before stay in force. True if others are."""
+        try:
+            before, self.tokens = self.tokens, self._read()
+        except TokensError as error:
+            self.failures += 1
+            log.error("%s: %s. The tokens before stay in force", NAME, error)
+            return False
+        log.info("%s: %d tokens are in force", NAME, len(self.tokens.digests))
+        return self.tokens != before
+
+    def _read(self) -> Tokens:
+        try:
+            with self._path.open("rb") as file:
+                tokens = read_tokens(file.read(FILE_BYTES_MAX + 1))
+            mode = self._path.stat().st_mode
+        except OSError as error:
+            raise TokensError(f"{self._path} cannot be read: {error.strerror}") from error
+        except TokensError as error:
+            raise TokensError(f"{self._path}: {error}") from error
+        if mode & stat.S_IROTH:
+            log.warning("%s: every user of this machine may read %s. Allow only rocketns' own: chmod o= %s",
+                        NAME, self._path, self._path)  # fmt: skip
+        return tokens
 
     def objection(self, head: bytes, peer: str, now_s: float) -> bytes | None:
         """The answer to a request without the right token, after which its connection is closed; None if it may ask.
@@ -243,8 +226,8 @@ class TokenAccess:
         """
         line, *fields = head.split(b"\r\n")
         path = line.split(b" ", 2)[1].partition(b"?")[0].decode("ascii")
-        token, anyone = _token(fields), self.file.tokens.anyone
-        classes = frozenset[TokenClass]() if token is None else self.file.tokens.classes_of(token)
+        token, tokens = _token(fields), self.tokens
+        classes: Classes = frozenset() if token is None else tokens.classes_of(token)
         try:
             needed = class_of(path)
         except UnclassedPath:  # also another spelling. Only who has a token is told that there is no such path
@@ -252,12 +235,10 @@ class TokenAccess:
                 return NOT_FOUND
             needed, path = None, "a path that does not exist"
         else:
-            if needed is OPEN or needed in anyone or needed in classes:
+            if needed is OPEN or needed in tokens.anyone | classes:
                 return None
-        if token is None:
-            return self._refuse(TokenRefusal.NO_TOKEN, needed, path, peer, now_s)
-        reason = TokenRefusal.WRONG_CLASS if classes else TokenRefusal.WRONG_TOKEN
-        return self._refuse(reason, needed, path, peer, now_s)
+        known = TokenRefusal.WRONG_CLASS if classes else TokenRefusal.WRONG_TOKEN
+        return self._refuse(TokenRefusal.NO_TOKEN if token is None else known, needed, path, peer, now_s)
 
     def _refuse(self, reason: TokenRefusal, needed: TokenClass | None, path: str, peer: str, now_s: float) -> bytes:
         self.refused[reason] += 1

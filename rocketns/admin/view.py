@@ -1,23 +1,23 @@
 """What handlers see of the name server. Nothing here waits for control, and control never waits for a handler.
 
-Three ways, from cheap to expensive:
+Four ways, from cheap to expensive:
 
 * `ControlView.facts`: its numbers may be read on any thread. A number is a property, a `len`, or one of the reactors'
   atomic words. Never iterate over a table of control's: it changes meanwhile.
 * `ControlView.look`: a function that control calls once, between two turns. It must take well under a millisecond,
   such as the route of one topic. It returns values that never change again: strings, numbers, tuples, frozen
   dataclasses.
-* `ControlView.copy`: a generator that control runs in slices of SLICE_MS, with a pause after each. It yields after
-  every few rows, and returns a value that never changes again. Between two slices the tables may change, so it takes
-  the keys first, and looks each one up again. A copy is shared by all who ask within COPY_AGE_S.
+* `ControlView.read`: the rows of a generator that control runs in slices of SLICE_MS, with a pause after each. A row
+  never changes again. Between two rows the tables may change, so the generator takes the keys first, and looks each
+  one up again. Where it makes no row for long, it yields None.
+* `ControlView.copy`: the same, of a generator that all share who ask within COPY_AGE_S.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import time
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -25,42 +25,13 @@ from rocketns.admin.tokens import AdminGate
 from rocketns.server.facts import Facts
 
 BEAT_S = 0.25
-# A registration of the maximum of topics takes control seconds on a slow machine. What takes longer is no turn.
-ALIVE_WITHIN_S = 10.0
 T = TypeVar("T")
 SLICE_MS = 1.0
 PAUSE_S = 0.002
 COPY_AGE_S = 1.0
-# A copy is dropped if nobody asked for it for so long.
-COPY_KEPT_S = 10.0
 # Then the handler answers 503. Control may be busy with a registration for a second.
 COPY_WITHIN_S = 5.0
 LOOKS_MAX = 64
-
-
-class Pulse:
-    """`start` on control's thread; the rest may be read on any."""
-
-    def __init__(self) -> None:
-        self._beat_s = time.monotonic()
-
-    def start(self) -> None:
-        """Control only, on its running loop. It beats until the loop ends."""
-        self._beat()
-
-    def _beat(self) -> None:
-        self._beat_s = time.monotonic()
-        asyncio.get_running_loop().call_later(BEAT_S, self._beat)
-
-    @property
-    def age_s(self) -> float:
-        """Seconds since control's loop ran last."""
-        return time.monotonic() - self._beat_s
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether control took a turn lately."""
-        return self.age_s < ALIVE_WITHIN_S
 
 
 class Log(Protocol):
@@ -72,74 +43,86 @@ class Log(Protocol):
     def waiting(self) -> int: ...
 
 
-Copier = Callable[[Facts], Generator[None, None, T]]
+Copier = Callable[[Facts], Iterator[T | None]]
 
 
 class Busy(Exception):
     """Control did not answer in time, or too many handlers wait for it."""
 
 
-async def _in_slices(steps: Generator[None, None, T]) -> T:
+async def _in_slices(rows: Iterator[T | None]) -> tuple[T, ...]:
     """Control only."""
-    while True:
-        ends_s = time.perf_counter() + SLICE_MS / 1000
-        try:
-            next(steps)
-            while time.perf_counter() < ends_s:
-                next(steps)
-        except StopIteration as stop:
-            value: T = stop.value
-            return value
-        await asyncio.sleep(PAUSE_S)
+    made: list[T] = []
+    ends_s = time.perf_counter() + SLICE_MS / 1000
+    for row in rows:
+        if row is not None:
+            made.append(row)
+        if time.perf_counter() >= ends_s:
+            await asyncio.sleep(PAUSE_S)
+            ends_s = time.perf_counter() + SLICE_MS / 1000
+    return tuple(made)
 
 
 class ControlView:
-    """Its methods are for the loop of the management port."""
+    """Its methods are for the loop of the management port, but `beat`."""
 
     def __init__(
         self, facts: Facts, control_loop: asyncio.AbstractEventLoop, gate: AdminGate | None = None,
         log: Log | None = None,
     ) -> None:  # fmt: skip
-        """``pulse`` does not beat until it is started; ``gate`` has the connections of the management port."""
+        """``gate`` has the connections of the management port."""
         self.facts = facts
-        self.pulse = Pulse()
         self.gate = gate or AdminGate()
         self.log = log
         self._control_loop = control_loop
-        self._copies: dict[Copier[Any], tuple[Any, float]] = {}  # and when each was made, by the loop's clock
-        self._under_way: dict[Copier[Any], asyncio.Future[Any]] = {}
+        self._copies: dict[Copier[Any], asyncio.Future[Any]] = {}  # under way, or not older than COPY_AGE_S
         self._looks = 0
+        self._beat_s = time.monotonic()
 
-    async def copy(self, copier: Copier[T]) -> T:
-        """The copy that ``copier`` makes, at most COPY_AGE_S old. It must be a function of a module, which names it.
+    def beat(self) -> None:
+        """Control only, on its running loop: it beats from now on, until the loop ends."""
+        self._beat_s = time.monotonic()
+        asyncio.get_running_loop().call_later(BEAT_S, self.beat)
+
+    @property
+    def idle_s(self) -> float:
+        """Seconds since control's loop ran last. Any thread."""
+        return time.monotonic() - self._beat_s
+
+    async def copy(self, copier: Copier[T]) -> tuple[T, ...]:
+        """The rows that ``copier`` makes, at most COPY_AGE_S old. It must be a function of a module, which names it.
 
         Busy if control needs more than COPY_WITHIN_S.
         """
-        now_s = asyncio.get_running_loop().time()
-        value: T
-        value, made_s = self._copies.get(copier, (None, -math.inf))
-        if now_s - made_s < COPY_AGE_S:
-            return value
-        future = self._under_way.get(copier)
+        future = self._copies.get(copier)
         if future is None:
+            future = self._copies[copier] = self._ask(_in_slices(copier(self.facts)))
+            future.add_done_callback(partial(self._end_copy, copier))
+        rows: tuple[T, ...] = await _within(future)
+        return rows
 
-            async def copied() -> T:
-                return await _in_slices(copier(self.facts))
+    def _end_copy(self, copier: Copier[Any], future: asyncio.Future[Any]) -> None:
+        """It is made. One that failed is for those alone who waited for it."""
+        has_failed = future.cancelled() or future.exception() is not None
+        asyncio.get_running_loop().call_later(0 if has_failed else COPY_AGE_S, self._copies.pop, copier)
 
-            future = self._under_way[copier] = self._ask(copied())
-            future.add_done_callback(partial(self._keep, copier))
-        value = await _within(future)
-        return value
+    async def read(self, copier: Copier[T]) -> tuple[T, ...]:
+        """The rows that ``copier`` makes for this request alone. Busy as `look`."""
+        return await self._look(_in_slices(copier(self.facts)))
 
     async def look(self, function: Callable[[Facts], T]) -> T:
         """What ``function`` returns on control's thread. Busy if LOOKS_MAX wait, or control needs COPY_WITHIN_S."""
-        if self._looks >= LOOKS_MAX:
-            raise Busy(f"{LOOKS_MAX} requests wait for the control thread")
 
         async def looked() -> T:
             return function(self.facts)
 
-        future = self._ask(looked())
+        return await self._look(looked())
+
+    async def _look(self, asked: Coroutine[Any, Any, T]) -> T:
+        if self._looks >= LOOKS_MAX:
+            asked.close()
+            raise Busy(f"{LOOKS_MAX} requests wait for the control thread")
+        future = self._ask(asked)
         self._looks += 1
         future.add_done_callback(self._end_look)
         return await _within(future)
@@ -151,18 +134,6 @@ class ControlView:
         except RuntimeError as error:
             asked.close()
             raise Busy("the server stops") from error
-
-    def _keep(self, copier: Copier[Any], future: asyncio.Future[Any]) -> None:
-        del self._under_way[copier]
-        if future.cancelled() or future.exception() is not None:
-            return
-        loop = asyncio.get_running_loop()
-        self._copies[copier] = copy = future.result(), loop.time()
-        loop.call_later(COPY_KEPT_S, self._drop, copier, copy)
-
-    def _drop(self, copier: Copier[Any], copy: tuple[Any, float]) -> None:
-        if self._copies.get(copier) is copy:
-            del self._copies[copier]
 
     def _end_look(self, future: asyncio.Future[Any]) -> None:
         self._looks -= 1

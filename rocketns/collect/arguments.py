@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from rocketns.collect import settings as limits
-from rocketns.collect.settings import NamesError, Settings, parse_names
-from rocketns.languages import choose, parsers
+from rocketns.collect.settings import Settings, parse_names
+from rocketns.languages import parsers
 from rocketns.languages.parsers import Parser
 from rocketns.tools.arguments import duration, number
 from rocketns.tools.keys import add_connection_options, read_signer, tls_of
@@ -34,15 +34,9 @@ Exit status:
 
 def parse(arguments: Sequence[str], environment: Mapping[str, str]) -> Settings:
     """What is asked for. SystemExit after help, or for a wrong option; RocketnsError for one that cannot be used."""
-    choose(arguments)
-    parser = parsers.translated(build(), "help")
-    given = parser.parse_args(arguments)
-    try:
-        name_servers = parse_names(given.name_servers)
-    except NamesError as error:
-        parser.error(f"argument --name-servers: {error}")
+    given = parsers.parse(build, arguments, "help")
     return Settings(
-        name_servers, given.journal, given.interval, given.requests_per_second, given.brokers, given.for_s,
+        given.name_servers, given.journal, given.interval, given.requests_per_second, given.brokers, given.for_s,
         given.timeout, tls_of(given, environment), read_signer(environment), given.keep_bytes,
     )  # fmt: skip
 
@@ -51,7 +45,7 @@ def build() -> Parser:
     """The parser."""
     parser = Parser(prog="rocketns collect", description=ABOUT, epilog=EXAMPLES, allow_abbrev=False,
                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.add_argument("--name-servers", required=True, metavar="LIST",
+    parser.add_argument("--name-servers", required=True, type=parse_names, metavar="LIST",
                         help="[NAME=]HOST:PORT of each, separated by commas, semicolons or spaces. NAME is its id in "
                         "the journals; by default HOST-PORT")  # fmt: skip
     parser.add_argument("--journal", required=True, metavar="PATH", help="folder of the journals; it is made")

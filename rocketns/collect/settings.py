@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,7 +22,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 _NS_CHARS_MAX = 100
 
 
-class NamesError(RocketnsError):
+class NamesError(RocketnsError, ArgumentTypeError):
     """The list is wrong; the text names the wrong part."""
 
 
@@ -33,7 +34,7 @@ class Named(NamedTuple):
 
 
 def parse_names(text: str) -> list[Named]:
-    """The name servers of a list. NamesError names the one that is wrong."""
+    """A type for argparse: the name servers of a list. NamesError names the one that is wrong."""
     found = [_named(one) for one in listed(text)]
     if not 1 <= len(found) <= NAME_SERVERS_MAX:
         raise NamesError(f"1 to {NAME_SERVERS_MAX} name servers expected, not {len(found)}")

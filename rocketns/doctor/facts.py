@@ -212,13 +212,13 @@ class ServerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LaterGroups:
-    """The broker groups at one time, seconds since the first look."""
+    """Broker groups as no look before showed them, so many seconds after the first one."""
 
     at_s: float
     groups: Mapping[str, GroupView]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NameServerFacts:
     """``addr`` is ``host:port`` as given. Names come from peers: they are escaped where they are shown.
 
@@ -250,6 +250,11 @@ class NameServerFacts:
     @property
     def is_readable(self) -> bool:
         return self.groups is not None
+
+    @cached_property
+    def addrs(self) -> frozenset[str]:
+        """The addresses of the brokers that it shows."""
+        return frozenset(addr for group in (self.groups or {}).values() for _id, addr in group.addrs)
 
     def has(self, topic: str) -> bool:
         """Whether it has a route of a topic that was asked for."""
@@ -321,6 +326,11 @@ class FleetFacts:
         """The topics that were asked for, and that no name server has; at least one said so."""
         return [topic for topic in self.options.topics if any(one.lacks(topic) for one in self.name_servers)
                 and not any(one.has(topic) for one in self.name_servers)]  # fmt: skip
+
+    def divided_topics(self) -> list[str]:
+        """The topics that were asked for, and that some name servers have and others do not."""
+        return [topic for topic in self.options.topics if any(one.has(topic) for one in self.name_servers)
+                and any(one.lacks(topic) for one in self.name_servers)]  # fmt: skip
 
     def unknown_at(self) -> Iterator[tuple[str, BrokerFacts]]:
         """The topics that were asked for, each with a master that name servers route to, and that does not have it."""

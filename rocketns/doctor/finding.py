@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 
 
@@ -28,13 +28,14 @@ class Diagnosis:
     """Texts are in the user's language, and may hold names from peers: they are escaped where they are printed.
 
     ``evidence``: how the doctor knows, a line each. ``commands``: what mends it, a line each, to copy; a line that is
-    no command begins with ``#``. ``follows``: names of checks whose ILL findings are the cause of this one.
+    no command begins with ``#``. ``follows``: names of checks whose ILL findings are the cause of this one. ``check``:
+    the name of its own one, which the report fills in.
     """
 
-    check: str
-    state: Health
     sentence: str
     evidence: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     weight: Weight = Weight.EXPLAINS
-    follows: frozenset[str] = field(default_factory=frozenset)
+    follows: tuple[str, ...] = ()
+    state: Health = Health.ILL
+    check: str = ""

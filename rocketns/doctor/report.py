@@ -15,6 +15,7 @@ from rocketns.doctor.checks import address, brokers, groups, missing, name_serve
 from rocketns.doctor.facts import FleetFacts, Reaction
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import _
+from rocketns.protocol.names import SELF_TEST_TOPIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,37 +58,40 @@ def routed(facts: FleetFacts) -> bool:
 
 
 CHECKS: tuple[Check, ...] = (
-    Check(name_servers.REACHABLE, name_servers.reachable),
-    Check(name_servers.KIND, name_servers.kind, answered),
-    Check(name_servers.TLS, name_servers.transport, answered),
-    Check(brokers.NO_BROKER, brokers.present, lambda facts: bool(facts.readable)),
-    Check(brokers.TWO_MASTERS, brokers.two_masters, with_brokers),
-    Check(brokers.TWO_CLUSTERS, brokers.clusters, with_brokers),
-    Check(brokers.NO_MASTER, brokers.no_master, with_brokers),
-    Check(address.ADDRESS, address.address,
+    Check("name-server-reachable", name_servers.reachable),
+    Check("name-server-kind", name_servers.kind, answered),
+    Check("tls", name_servers.transport, answered),
+    Check("no-broker", brokers.present, lambda facts: bool(facts.readable)),
+    Check("two-masters", brokers.two_masters, with_brokers),
+    Check("broker-in-two-clusters", brokers.clusters, with_brokers),
+    Check("slave-without-master", brokers.no_master, with_brokers),
+    Check("broker-address", address.address,
           lambda facts: any(one.outcome is not Reaction.NOT_TRIED for one in facts.addresses.values())),
-    Check(registering.SIZE, registering.registration_size, lambda facts: bool(facts.brokers)),
-    Check(registering.LIST, registering.lists, registering.has_list),
-    Check(registering.ELSEWHERE, registering.elsewhere, registering.has_configuration),
-    Check(missing.MISSING, missing.missing, lambda facts: bool(facts.options.topics)),
-    Check(registering.NOT_REGISTERED, registering.unregistered_topic, topics_told),
-    Check(missing.ON_SOME, missing.on_some, lambda facts: with_topic(facts) and len(facts.name_servers) > 1),
-    Check(topics.STALE, topics.stale, topics_told),
-    Check(topics.ORDER, topics.order, topics.order_told),
-    Check(topics.WIPED, topics.wiped, topics.permissions_told),
-    Check(topics.READ_ONLY, topics.read_only, routed),
-    Check(name_servers.AGREE, name_servers.agreement, lambda facts: len(facts.readable) > 1),
-    Check(brokers.MOVES, brokers.moves, with_brokers),
-    Check(topics.FEW, topics.few, routed),
-    Check(groups.GROUP, groups.group, lambda facts: bool(facts.options.groups and facts.brokers)),
-    Check(brokers.CLOCKS, brokers.clocks, lambda facts: any(one.clock is not None for one in facts.brokers)),
-    Check(brokers.VERSION, brokers.version, brokers.is_told),
+    Check("registration-size", registering.registration_size, lambda facts: bool(facts.brokers)),
+    Check("name-server-list", registering.lists,
+          lambda facts: bool(facts.options.given_list) or any(one.own_list for one in facts.brokers)),
+    Check("broker-registers-elsewhere", registering.elsewhere,
+          lambda facts: any(one.configuration is not None for one in facts.brokers)),
+    Check("topic-missing", missing.missing, lambda facts: bool(facts.options.topics)),
+    Check("topic-not-registered", registering.unregistered_topic, topics_told),
+    Check("topic-on-some-name-servers", missing.on_some,
+          lambda facts: with_topic(facts) and len(facts.name_servers) > 1),
+    Check("topic-not-on-broker", topics.stale, topics_told),
+    Check("order-configuration", topics.order, topics.order_told),
+    Check("permission-wiped", topics.wiped,
+          lambda facts: any(one.queues(SELF_TEST_TOPIC) for one in facts.readable)),
+    Check("topic-read-only", topics.read_only, routed),
+    Check("name-servers-agree", name_servers.agreement, lambda facts: len(facts.readable) > 1),
+    Check("broker-id-moves", brokers.moves, with_brokers),
+    Check("few-queues", topics.few, routed),
+    Check("group", groups.group, lambda facts: bool(facts.options.groups and facts.brokers)),
+    Check("clocks", brokers.clocks, lambda facts: any(one.clock is not None for one in facts.brokers)),
+    Check("broker-version", brokers.version, lambda facts:
+          facts.options.client_version is not None and any(one.version is not None for one in facts.brokers)),
 )  # fmt: skip
 
 
 EXIT_WELL, EXIT_ILL, EXIT_CANNOT_TELL = 0, 1, 2
-
-_PLACES = {check.name: place for place, check in enumerate(CHECKS)}
 
 FINDINGS_MAX = 20  # of one check and one state
 LINES_MAX = 100  # of evidence, and of commands, of one finding
@@ -120,35 +124,26 @@ class Report:
 
 def run(facts: FleetFacts) -> Report:
     """The report of all checks."""
-    found = {check.name: list(check.run(facts)) for check in CHECKS if check.applies(facts)}
+    found = {check.name: [replace(one, check=check.name) for one in check.run(facts)]
+             for check in CHECKS if check.applies(facts)}  # fmt: skip
     kept, more = shortened(ranked(chain.from_iterable(found.values())))
     well = [name for name, findings in found.items() if not findings]
     return Report(facts, kept, well, [check.name for check in CHECKS if check.name not in found], more)
 
 
 def ranked(findings: Iterable[Diagnosis]) -> list[Diagnosis]:
-    """ILL before UNKNOWN; then by weight, then as in the table. A cause stands before what follows."""
-    ordered = sorted(findings, key=_key)
+    """ILL before UNKNOWN; then by weight, else as they came. A cause stands before what follows."""
+    ordered = sorted(findings, key=lambda one: (one.state, -one.weight))
     placed: dict[int, Diagnosis] = {}
-    led: set[tuple[str, frozenset[str]]] = set()  # what has all of its causes before it
-
-    def place_causes(one: Diagnosis) -> None:
-        if (one.check, one.follows) in led:
-            return
-        led.add((one.check, one.follows))
-        for cause in ordered:
-            if cause.check in one.follows and cause.state is Health.ILL and one.check not in cause.follows:
-                placed.setdefault(id(cause), cause)
-
+    led: set[str] = set()  # the checks whose findings are placed
     for one in ordered:
-        if id(one) not in placed:
-            place_causes(one)
-            placed[id(one)] = one
+        if id(one) in placed:
+            continue
+        if causes := {*one.follows} - led:
+            placed |= {id(cause): cause for cause in ordered if cause.check in causes and cause.state is Health.ILL}
+            led |= causes
+        placed[id(one)] = one
     return list(placed.values())
-
-
-def _key(finding: Diagnosis) -> tuple[int, int, int]:
-    return finding.state, -finding.weight, _PLACES.get(finding.check, len(_PLACES))
 
 
 def shortened(findings: Iterable[Diagnosis]) -> tuple[list[Diagnosis], Mapping[str, int]]:

@@ -9,7 +9,7 @@ A digest finds accidental differences. It does not resist a peer that searches f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import blake2b
 from operator import itemgetter
@@ -32,17 +32,10 @@ KEPT_CHARACTERS_MAX = 255  # of a broker's name; the hashes of longer ones are c
 _NUMBERS = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag")
 _parts = itemgetter("brokerName", *_NUMBERS)
 
-Queues = tuple[int, int, int, int]
-
 
 def hash_of(data: bytes) -> int:
     """The hash of an element's JSON."""
     return int.from_bytes(blake2b(data, digest_size=DIGEST_BYTES).digest(), "little")
-
-
-def digest_of(queues: Iterable[tuple[str, Queues]]) -> int:
-    """The digest of a topic from its queues by broker: readQueueNums, writeQueueNums, perm, topicSysFlag."""
-    return sum(hash_of(queue_data_json(name, numbers)) for name, numbers in queues) & MASK
 
 
 def read_route(body: bytes, values_max: int) -> dict[str, Any]:

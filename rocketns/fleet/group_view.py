@@ -16,11 +16,15 @@ class GroupView(NamedTuple):
     zone_name: str | None
     enable_acting_master: bool
 
+    @property
+    def members(self) -> str:
+        """``0=10.0.0.1:10911 1=10.0.0.2:10911``."""
+        return " ".join(f"{broker_id}={addr}" for broker_id, addr in self.addrs)
+
     def text(self) -> str:
         """In a few words, for people."""
-        addrs = " ".join(f"{broker_id}={addr}" for broker_id, addr in self.addrs)
         zone = f" zone {self.zone_name}" if self.zone_name else ""
-        return f"{self.cluster} {addrs}{zone}" + (" acting master" if self.enable_acting_master else "")
+        return f"{self.cluster} {self.members}{zone}" + (" acting master" if self.enable_acting_master else "")
 
     def as_json(self) -> dict[str, Any]:
         """For programs: ids are keys of an object, so they are texts."""

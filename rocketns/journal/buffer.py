@@ -266,17 +266,13 @@ class Buffer:
         """Hand the buffer to the writer unless it is behind, record a loss, and end a file that is due."""
         self.at(epoch_ms)
         self._large_left = LARGE_SHARE * self._limits.buffer_bytes
-        if self.lost:
-            self._put_loss()
+        if self.lost and (self._segment is not None or self._begin_file()):
+            self._state_loss()
         if not self._writer.is_behind:
             self._hand_over()
         if self._writer.has_pending:
             self._writer.wake()
         self._measure_room()
-
-    def _put_loss(self) -> None:
-        if self._segment is not None or self._begin_file():
-            self._state_loss()
 
     def close(self, epoch_ms: int, last: Line | None = None, since_ms: int | None = None) -> None:
         """End the file and hand over everything. For ``last``, the last record, there is room in any case."""
@@ -293,4 +289,4 @@ class Buffer:
     @property
     def is_half_full(self) -> bool:
         """Whether work that can wait should wait."""
-        return (len(self._front) + self._writer.pending_bytes) * 2 > self._limits.buffer_bytes
+        return self.waiting_bytes * 2 > self._limits.buffer_bytes

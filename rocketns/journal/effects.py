@@ -110,8 +110,7 @@ class Effects:
             self._settling.note_address(member.address)
             return
         live = member.live
-        if live.last is not member:
-            live.note_last(member)
+        live.last = member
         data = self._tables.broker_addr_table[event.broker_name]
         if data.cluster != group.cluster:
             self._settling.note_name(event.broker_name)
@@ -143,7 +142,7 @@ class Effects:
         live, servers = member.live, self._filter_servers(member.address)
         changed_servers = None if servers == live.filter_servers else encoding.filter_servers(servers)
         live.note(event.timeout_ms, event.ha_server_addr, event.data_version, event.announced_by)
-        live.note_filter_servers(servers)
+        live.filter_servers = servers
         group.note_switches(data)
         columns = member_columns(member, group) | {"gap": event.gap_ms, "fs": changed_servers}
         self._buffer.put(encoding.columns("hb", columns))
@@ -165,7 +164,7 @@ class Effects:
             return False
         is_young = live.large_beat_ms is not None and self._now_ms - live.large_beat_ms < LARGE_BEAT_EVERY_MS
         if not is_young:
-            live.note_large_beat(self._now_ms)
+            live.large_beat_ms = self._now_ms
         return is_young
 
     def _doubted(self, event: e.BrokerDoubted) -> None:
@@ -189,7 +188,7 @@ class Effects:
         live = self.members.lives.get((event.cluster, event.addr)) or RecordedLive(event.timeout_ms or 0, False)
         if event.timeout_ms is not None:
             live.note(event.timeout_ms, event.ha_server_addr, event.data_version, event.announced_by)
-        live.note_filter_servers(self._filter_servers((event.cluster, event.addr)))
+        live.filter_servers = self._filter_servers((event.cluster, event.addr))
         if name in self._deferring:
             live.note_deferred(is_deferred=True)
         member = self.members.add(event.cluster, self._tables.broker_addr_table[name], event.broker_id, live)

@@ -130,12 +130,6 @@ def request_record(event: AdminRequested | RequestRefused) -> bytes:
 TopicsColumn = orjson.Fragment | list[dict[str, Any]]
 
 
-def topic_lists(names: Sequence[str], queues: Sequence[QueueData] | None) -> Iterator[TopicsColumn]:
-    """The column ``topics``, split into as many records as the bounds require. Without queue data it has only names."""
-    for start, end in topic_bounds(names):
-        yield topic_list(names[start:end], None if queues is None else queues[start:end])[0]
-
-
 def topic_bounds(names: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Where the topics of each record begin and end."""
     return _bounds(list(map(len, names)), TOPICS_IN_RECORD_MAX)
@@ -166,7 +160,7 @@ def _narrowed(characters: Sequence[int], start: int, end: int) -> Iterator[tuple
 
 
 def topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> tuple[TopicsColumn, int]:
-    """The column of one record, and about how many bytes it takes.
+    """The column ``topics`` of one record, and about how many bytes it takes. Without queue data it has only names.
 
     Costs a quarter of a dict for each topic: a registration may have 10,000.
     """

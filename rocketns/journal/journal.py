@@ -256,15 +256,12 @@ class Journal:
 
     def _write_lookups(self, rows: list[LookupRow], interval_ms: int) -> Iterator[int]:
         for row in rows:
-            self._put_lookup(row, interval_ms)
+            given = {
+                "topic": row.topic, "client": row.client, "n": row.n, "miss": row.miss, "iv_ms": interval_ms,
+                "lang": row.language, "cv": row.version,
+            }  # fmt: skip
+            self.buffer.put(encoding.columns("lookup", given))
             yield 1
-
-    def _put_lookup(self, row: LookupRow, interval_ms: int) -> None:
-        given = {
-            "topic": row.topic, "client": row.client, "n": row.n, "miss": row.miss, "iv_ms": interval_ms,
-            "lang": row.language, "cv": row.version,
-        }  # fmt: skip
-        self.buffer.put(encoding.columns("lookup", given))
 
     def last_snapshot(self) -> Iterator[bool]:
         """Write a snapshot before `stop`, in pieces, so that the next start reads little. Nothing for large tables.

@@ -39,18 +39,8 @@ class RecordedLive:
         self.note_version(version)
 
     def note_end(self) -> None:
-        self.is_there = False
+        self.is_there, self.ha_addr, self.announced_by = False, None, None
         self.note_version(None)
-
-    def note_large_beat(self, now_ms: int) -> None:
-        self.large_beat_ms = now_ms
-
-    def note_last(self, member: RecordedMember) -> None:
-        """It registered last."""
-        self.last = member
-
-    def note_filter_servers(self, servers: list[str | None]) -> None:
-        self.filter_servers = servers
 
     def note_version(self, version: DataVersion | None) -> None:
         self.version = version
@@ -64,6 +54,15 @@ class RecordedLive:
     def version_columns(self) -> dict[str, int | None]:
         """None while they are deferred."""
         return {} if self.is_deferred else encoding.version_columns(self.version)
+
+    def columns(self) -> dict[str, Any]:
+        """The live entry and the filter servers; without ``timeout_ms`` if there is no entry."""
+        return self.version_columns() | {
+            "timeout_ms": self.timeout_ms if self.is_there else None,
+            "ha": self.ha_addr,
+            "from_host": self.announced_by,
+            "fs": encoding.filter_servers(self.filter_servers) or None,
+        }
 
     def is_as(self, entry: BrokerLiveInfo | None, servers: list[str | None]) -> bool:
         """Whether the tables have the same."""
@@ -222,7 +221,7 @@ class Reconciler:
             live.note_end()
         else:
             live.note(entry.timeout_ms, entry.ha_server_addr, entry.data_version, entry.announced_by)
-        live.note_filter_servers(servers)
+        live.filter_servers = servers
         self.write_live(address, live)
         self._routes_changed = True
         if not (live.is_there or live.members or live.filter_servers):
@@ -235,14 +234,9 @@ class Reconciler:
 
 def member_columns(member: RecordedMember, group: RecordedGroup) -> dict[str, Any]:
     """All columns of ``reg``; without ``timeout_ms`` if the address has no live entry."""
-    live = member.live
-    timeout_ms = live.timeout_ms if live.is_there else None
-    return member.key_columns() | live.version_columns() | {
-        "timeout_ms": timeout_ms, "ha": live.ha_addr, "zone": group.zone, "acting": group.acting,
-        "gcluster": None if group.cluster == member.cluster else group.cluster,
-        "fs": encoding.filter_servers(live.filter_servers) or None,
-        "from_host": live.announced_by,
-    }  # fmt: skip
+    gcluster = None if group.cluster == member.cluster else group.cluster
+    switches = {"zone": group.zone, "acting": group.acting, "gcluster": gcluster}
+    return member.key_columns() | member.live.columns() | switches
 
 
 def group_columns(name: str, group: RecordedGroup) -> dict[str, Any]:
@@ -253,14 +247,7 @@ def group_columns(name: str, group: RecordedGroup) -> dict[str, Any]:
 def live_columns(address: Address, live: RecordedLive) -> dict[str, Any]:
     """All columns of ``live``."""
     cluster, addr = address
-    columns: dict[str, Any] = {
-        "cluster": cluster, "live": addr, "fs": encoding.filter_servers(live.filter_servers) or None,
-    }  # fmt: skip
-    if live.is_there:
-        columns |= live.version_columns() | {
-            "timeout_ms": live.timeout_ms, "ha": live.ha_addr, "from_host": live.announced_by,
-        }  # fmt: skip
-    return columns
+    return {"cluster": cluster, "live": addr} | live.columns()
 
 
 def adopt(tables: RouteTables, members: RecordedTables) -> None:
@@ -269,7 +256,7 @@ def adopt(tables: RouteTables, members: RecordedTables) -> None:
         live = members.lives[key] = RecordedLive(entry.timeout_ms)
         live.note(entry.timeout_ms, entry.ha_server_addr, entry.data_version, entry.announced_by)
     for key, servers in tables.filter_server_table.items():
-        members.lives.setdefault(key, RecordedLive(0, False)).note_filter_servers(servers)
+        members.lives.setdefault(key, RecordedLive(0, False)).filter_servers = servers
     for name, group in tables.broker_addr_table.items():
         members.put_group(name, group)
         for broker_id, addr in group.broker_addrs.items():

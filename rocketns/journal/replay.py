@@ -144,10 +144,8 @@ class Replay:
     def _put_member(self, name: str, record: Record, seen_epoch_ms: int, *, keeps_filters: bool = False) -> None:
         cluster, addr, broker_id = self._name(record["cluster"]), _addr(record["addr"]), long_of(record["bid"])
         group_cluster = self._name(record.get("gcluster", cluster))
-        timeout_ms = long_of(record["timeout_ms"]) if "timeout_ms" in record else None
-        entry = (timeout_ms, _text_or_none(record.get("ha")), _version(record), seen_epoch_ms,
-                 _text_or_none(record.get("from_host")))  # fmt: skip
-        switches, servers = (_text_or_none(record.get("zone")), bool(record["acting"])), _filter_servers(record)
+        entry, servers = _entry(record, seen_epoch_ms), _filter_servers(record)
+        switches = _text_or_none(record.get("zone")), bool(record["acting"])
         live = self.routes.put_broker(name, broker_id, cluster, addr, group_cluster)
         live.put(*entry)
         if "fs" in record or not keeps_filters:
@@ -156,10 +154,8 @@ class Replay:
         group.zone_name, group.enable_acting_master = switches
 
     def _live(self, record: Record) -> None:
-        cluster, addr, timeout_ms = self._name(record["cluster"]), _addr(record["live"]), record.get("timeout_ms")
-        entry = (None if timeout_ms is None else long_of(timeout_ms), _text_or_none(record.get("ha")), _version(record),
-                 self._seen(record), _text_or_none(record.get("from_host")))  # fmt: skip
-        servers = _filter_servers(record)
+        cluster, addr = self._name(record["cluster"]), _addr(record["live"])
+        entry, servers = _entry(record, self._seen(record)), _filter_servers(record)
         live = self.routes.lives.setdefault((cluster, addr), PriorLive())
         live.put(*entry)
         live.filter_servers = servers
@@ -200,6 +196,15 @@ def _version(record: Record) -> DataVersion | None:
         return None
     counter = record.get("dvc")
     return DataVersion(long_of(record["dvs"]), long_of(record["dvt"]), None if counter is None else long_of(counter))
+
+
+def _entry(record: Record, seen_epoch_ms: int) -> tuple[int | None, str | None, DataVersion | None, int, str | None]:
+    """The arguments of `PriorLive.put`."""
+    timeout_ms = record.get("timeout_ms")
+    return (
+        None if timeout_ms is None else long_of(timeout_ms), _text_or_none(record.get("ha")), _version(record),
+        seen_epoch_ms, _text_or_none(record.get("from_host")),
+    )  # fmt: skip
 
 
 def _filter_servers(record: Record) -> list[str | None]:

@@ -10,7 +10,7 @@ import logging
 import re
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -24,7 +24,7 @@ from rocketns.journal.chain import mapped
 from rocketns.journal.lines import INT_MAX, Record, record_of
 from rocketns.journal.record import KINDS
 from rocketns.journal.replay import ReadQueues, Replay
-from rocketns.journal.segments import Segment, Store
+from rocketns.journal.segments import Store, StoredFile
 from rocketns.protocol.body.route import QueueData, queue_data
 from rocketns.routeinfo.prior_routes import PriorRoutes
 
@@ -154,13 +154,6 @@ class Begin(NamedTuple):
     seq: int
 
 
-class StoredFile(NamedTuple):
-    """A file of the journal, closed or left open."""
-
-    segment: Segment
-    path: Path
-
-
 def begins(files: Sequence[StoredFile]) -> Iterator[Begin]:
     """Where reading may begin, the best first. ``files`` are in the order in which they were written.
 
@@ -227,18 +220,18 @@ class Restored:
     ``skipped``: lines that are no records, the first of them at ``first_skipped`` (file and number).
     """
 
-    routes: PriorRoutes
-    whole: bool
-    stopped: bool
-    ended_epoch_ms: int
-    last_epoch_ms: int
-    watched_epoch_ms: int
-    begins_known: bool
-    files: int
-    bytes: int
-    unfinished: str | None
-    skipped: int
-    first_skipped: tuple[Path, int] | None
+    routes: PriorRoutes = field(default_factory=PriorRoutes)
+    whole: bool = True
+    stopped: bool = False
+    ended_epoch_ms: int = 0
+    last_epoch_ms: int = 0
+    watched_epoch_ms: int = 0
+    begins_known: bool = True
+    files: int = 0
+    bytes: int = 0
+    unfinished: str | None = None
+    skipped: int = 0
+    first_skipped: tuple[Path, int] | None = None
     looked_epoch_ms: int | None = None
 
     @property
@@ -280,17 +273,10 @@ class JournalPass:
         self._boot: int | None = None
         self._seq = 0
         self._opened_seq = 0  # of the last file of this boot
-        self._whole = True
-        self._stopped = False
-        self._files = 0
-        self._bytes = 0
-        self._last_epoch_ms = 0
-        self._skipped = 0
-        self._first_skipped: tuple[Path, int] | None = None
+        self._restored = Restored()
         # While a boot that took its routes from another name server has no whole snapshot: when the one before ended.
         self._before_seeds_ms: int | None = None
         self._snapshot_is_whole = False
-        self._begins_known = True
 
     def read(self, files: Sequence[StoredFile]) -> None:
         """OSError if a file cannot be read, GivenUpError."""
@@ -304,16 +290,15 @@ class JournalPass:
     def end(self) -> Restored:
         """The routes. Where records are missing, the brokers concerned have no data version."""
         self._end_boot()
-        routes = self._replay.routes
-        if not self._whole or self._replay.refused:
-            routes.forget_versions()
-        ended_ms = self._replay.ended_epoch_ms if self._before_seeds_ms is None else self._before_seeds_ms
-        unfinished = None if self._stopped else self._replay.last_broker
-        watched_ms = self._replay.watched_epoch_ms
-        watched_ms = self._replay.ended_epoch_ms if watched_ms is None else watched_ms
-        return Restored(routes, self._whole, self._stopped, ended_ms, self._last_epoch_ms, watched_ms,
-                        self._begins_known, self._files, self._bytes, unfinished, self._skipped,
-                        self._first_skipped, self._replay.looked_epoch_ms)  # fmt: skip
+        replay, restored = self._replay, self._restored
+        if not restored.whole or replay.refused:
+            replay.routes.forget_versions()
+        ended_ms, watched_ms = replay.ended_epoch_ms, replay.watched_epoch_ms
+        restored.routes, restored.looked_epoch_ms = replay.routes, replay.looked_epoch_ms
+        restored.ended_epoch_ms = ended_ms if self._before_seeds_ms is None else self._before_seeds_ms
+        restored.watched_epoch_ms = ended_ms if watched_ms is None else watched_ms
+        restored.unfinished = None if restored.stopped else replay.last_broker
+        return restored
 
     def _begin_boot(self, boot: int) -> None:
         if self._boot is not None:
@@ -325,7 +310,7 @@ class JournalPass:
 
     def _end_boot(self) -> None:
         """A killed server may have written its last request in part. That broker then has no data version."""
-        if not self._stopped and self._replay.last_broker is not None:
+        if not self._restored.stopped and self._replay.last_broker is not None:
             self._replay.routes.forget_versions(self._replay.last_broker)
         if self._in_snapshot:
             self._lose()
@@ -344,8 +329,8 @@ class JournalPass:
                 self._apply(record, file)
         if file.skipped:
             self._note_skipped(file)
-        self._files += 1
-        self._bytes += file.bytes
+        self._restored.files += 1
+        self._restored.bytes += file.bytes
 
     def _is_own(self, opened: Record, file: FileReader, number: int) -> bool:
         """Whether this name server wrote the file, and it is no copy of another file of the same boot.
@@ -364,12 +349,12 @@ class JournalPass:
         if record["seq"] != self._seq + 1 or event == "drop":
             self._lose()
         if event not in _KNOWN:
-            self._whole = False  # of a later version, or damaged
+            self._restored.whole = False  # of a later version, or damaged
         self._seq = record["seq"]
         self._note_ends(event, record)
         refused = self._replay.refused
         self._replay.apply(record)
-        self._last_epoch_ms = max(self._last_epoch_ms, self._replay.ended_epoch_ms)
+        self._restored.last_epoch_ms = max(self._restored.last_epoch_ms, self._replay.ended_epoch_ms)
         if self._replay.refused != refused:
             file.skip()
         if event == "snap":
@@ -377,15 +362,16 @@ class JournalPass:
 
     def _note_ends(self, event: str | None, record: Record) -> None:
         """An observer's boot may begin with routes that only its first snapshot names."""
-        self._stopped = event == "stop"
+        self._restored.stopped = event == "stop"
         if event == "start":
             self._before_seeds_ms = self._replay.ended_epoch_ms if record.get("seeded") else None
-            self._begins_known = not record.get("observed") or bool(record.get("restored"))
+            self._restored.begins_known = not record.get("observed") or bool(record.get("restored"))
 
     def _note_skipped(self, file: FileReader) -> None:
         self._lose()
-        self._skipped += file.skipped
-        self._first_skipped = self._first_skipped or (file.path, file.first_skipped)
+        restored = self._restored
+        restored.skipped += file.skipped
+        restored.first_skipped = restored.first_skipped or (file.path, file.first_skipped)
 
     def _note_snapshot(self, record: Record) -> None:
         if record.get("part") == 0:
@@ -395,10 +381,10 @@ class JournalPass:
                 self._in_snapshot = False
             if self._snapshot_is_whole:
                 self._before_seeds_ms = None
-                self._begins_known = True
+                self._restored.begins_known = True
 
     def _lose(self) -> None:
-        self._whole = self._snapshot_is_whole = False
+        self._restored.whole = self._snapshot_is_whole = False
         if self._in_snapshot:
             self.began_whole = self._in_snapshot = False
 
@@ -414,10 +400,8 @@ def restore(
     None if there is no journal, or if it cannot be read. Waits for the disk, and may run on any thread. Another thread
     may set ``given_up``; then GivenUpError is raised soon.
     """
-    store = Store(root, ns)
     try:
-        files = [StoredFile(segment, path) for segment, path in store.everything()]
-        restored = _read_best(files, ns, given_up or threading.Event())
+        restored = _read_best(Store(root, ns).everything(), ns, given_up or threading.Event())
     except OSError as error:
         log.error("no routes are restored, because the journal cannot be read: %s", error)
         return None

@@ -9,6 +9,7 @@ import fcntl
 import logging
 import os
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -36,6 +37,13 @@ class Segment(NamedTuple):
     @property
     def stem(self) -> str:
         return f"{self.boot}-{self.number:06d}"
+
+
+class StoredFile(NamedTuple):
+    """A file of the journal, closed or left open."""
+
+    segment: Segment
+    path: Path
 
 
 def day_of(epoch_ms: int) -> date:
@@ -73,11 +81,11 @@ class Store:
             return max([epoch_ms, *(segment.boot + 1 for segment, _ in self.everything())])
         return epoch_ms
 
-    def everything(self) -> list[tuple[Segment, Path]]:
+    def everything(self) -> list[StoredFile]:
         """Every file, closed or left open by a crash, in the order in which they were written."""
         paths = self.base.glob(f"dt=*/ns={self.ns}/*")
-        found = [(segment, path) for path in paths if (segment := segment_of(path)) is not None]
-        return sorted(found, key=lambda one: (one[0].boot, one[0].number))
+        found = [StoredFile(segment, path) for path in paths if (segment := segment_of(path)) is not None]
+        return sorted(found, key=lambda one: (one.segment.boot, one.segment.number))
 
     def lock(self) -> int:
         """Become the only writer for this id. Returns the lock's descriptor. OSError if another process has it."""
@@ -93,7 +101,7 @@ class Store:
     def repair(self) -> list[Path]:
         """Remove the torn last line of files that a crash left open, and close them. Returns the closed files.
 
-        `RepairedFiles.sync` brings that to the disk.
+        `sync_folders` brings that to the disk.
         """
         left_open = sorted(self.base.glob(f"dt=*/ns={self.ns}/{OPEN_PREFIX}*"))
         return [closed for path in left_open if (closed := _close_left(path)) is not None]
@@ -163,16 +171,10 @@ def _close_left(path: Path) -> Path | None:
     return closed
 
 
-@dataclass(frozen=True, slots=True)
-class RepairedFiles:
-    """Files that a crash left open."""
-
-    paths: list[Path]
-
-    def sync(self) -> None:
-        """Bring their names to the disk. Any thread."""
-        for folder in {path.parent for path in self.paths}:
-            sync_folder(folder)
+def sync_folders(paths: Sequence[Path]) -> None:
+    """Bring the names of files to the disk. OSError. Any thread."""
+    for folder in {path.parent for path in paths}:
+        sync_folder(folder)
 
 
 def _whole_lines_bytes(descriptor: int) -> int:

@@ -13,7 +13,6 @@ from typing import Any
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
 from rocketns.journal.members import Address, RecordedMember, RecordedTables, live_columns, member_columns
-from rocketns.journal.record import TOPICS_IN_RECORD_MAX
 from rocketns.routeinfo.tables import RouteTables
 
 # Queue data of one block: a small part of 3 million, but enough for full records.
@@ -108,16 +107,15 @@ class SnapshotWriter:
 
     def _write_block(self, block: dict[str, list[str]]) -> Iterator[int]:
         for broker, topics in block.items():
-            for start in range(0, len(topics), TOPICS_IN_RECORD_MAX):
-                some = topics[start : start + TOPICS_IN_RECORD_MAX]
-                for first, end in encoding.topic_bounds(some):
-                    self._write_broker(broker, some[first:end])
-                    yield end - first
+            for start, end in encoding.topic_bounds(topics):
+                self._write_broker(broker, topics[start:end])
+                yield end - start
 
     def _write_broker(self, broker: str, topics: list[str]) -> None:
         table = self._tables.topic_queue_table
         names = [topic for topic in topics if broker in table.get(topic, ())]
-        for listed in encoding.topic_lists(names, [table[topic][broker] for topic in names]):
+        if names:
+            listed, _ = encoding.topic_list(names, [table[topic][broker] for topic in names])
             self._put({"broker": broker, "topics": listed})
 
     def _write_mappings(self) -> Iterator[int]:

@@ -14,11 +14,11 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
 
 from rocketns.files import make_folder, sync_folder, sync_if_readable
 from rocketns.journal.chain import Chain
-from rocketns.journal.segments import RepairedFiles, Segment, Store
+from rocketns.journal.segments import Segment, Store, sync_folders
 
 # Old files are looked for when a sixteenth of the allowed bytes is new, and when a day begins.
 RETENTION_SHARE = 16
@@ -28,22 +28,15 @@ SMALL_CHUNKS_MAX = 1_000
 WITHIN_S = 0.3
 
 
-class Syncable(Protocol):
-    """An open file."""
-
-    def sync(self) -> None:
-        """Bring what is written so far to the disk. OSError if that fails."""
-
-
 class Syncer:
-    """One file at a time. Only the writer's thread calls the methods; ``when_done`` is called on the syncer's."""
+    """One sync at a time. Only the writer's thread calls the methods; ``when_done`` is called on the syncer's."""
 
     def __init__(self, when_done: Callable[[], None]) -> None:
         self._when_done = when_done
         self._wanted = threading.Event()
         self._idle = threading.Event()
         self._idle.set()
-        self._file: Syncable | None = None
+        self._sync: Callable[[], None] | None = None
         self._error: OSError | None = None
         self._is_unchecked = False
         self._thread = threading.Thread(target=self._run, name="journal-sync", daemon=True)
@@ -57,11 +50,11 @@ class Syncer:
         """Whether something is being synced, or was, and `check` has not seen its end: ``when_done`` may come."""
         return self._is_unchecked
 
-    def begin(self, file: Syncable) -> None:
-        """Sync this file. Not while `is_busy`."""
+    def begin(self, sync: Callable[[], None]) -> None:
+        """Call ``sync``, which raises OSError if it fails. Not while `is_busy`."""
         if not self._thread.is_alive():
             self._thread.start()
-        self._file = file
+        self._sync = sync
         self._is_unchecked = True
         self._idle.clear()
         self._wanted.set()
@@ -81,12 +74,12 @@ class Syncer:
         while True:
             self._wanted.wait()
             self._wanted.clear()
-            assert self._file is not None
+            assert self._sync is not None
             try:
-                self._file.sync()
+                self._sync()
             except OSError as error:
                 self._error = error
-            self._file = None
+            self._sync = None
             self._idle.set()
             self._when_done()
 
@@ -190,7 +183,7 @@ class Writer:
         self._lock_descriptor: int | None = None
         self._file: OpenFile | None = None
         self._chain = Chain()
-        self._failing = False
+        self.failure = ""
         self._after_attempt: Callable[[], None] = lambda: None
         self._closed_bytes = 0
         self._retained_on: Segment | None = None
@@ -205,7 +198,7 @@ class Writer:
     @property
     def is_failing(self) -> bool:
         """Whether the last attempt failed."""
-        return self._failing
+        return bool(self.failure)
 
     @property
     def is_behind(self) -> bool:
@@ -218,7 +211,7 @@ class Writer:
     @property
     def takes_more(self) -> bool:
         """Whether small chunks may come at any time: the disk works, and not many wait for it."""
-        return not self._failing and len(self._chunks) < SMALL_CHUNKS_MAX
+        return not self.failure and len(self._chunks) < SMALL_CHUNKS_MAX
 
     def start(self, after_attempt: Callable[[], None] = lambda: None) -> None:
         """``after_attempt`` is called on this thread whenever it has tried to write everything."""
@@ -301,7 +294,7 @@ class Writer:
                 log.warning("the journal's file %s was left open by a crash and is closed now", path.name)
             self._chain = Chain(self._store.link())
             if repaired:  # the first records do not wait for it
-                self._syncer.begin(RepairedFiles(repaired))
+                self._syncer.begin(partial(sync_folders, repaired))
         except BaseException:
             os.close(descriptor)
             raise
@@ -325,7 +318,7 @@ class Writer:
         elif self._sync_is_wanted and not self._syncer.is_busy:
             self._sync_is_wanted = False
             if file.synced != file.size:
-                self._syncer.begin(file)
+                self._syncer.begin(file.sync)
 
     def _sync_now(self, file: OpenFile) -> None:
         self._syncer.wait()
@@ -384,15 +377,15 @@ class Writer:
 
     def _note_failure(self, error: Exception) -> None:
         self.failures += 1
-        if not self._failing:
+        if not self.failure:
             known = isinstance(error, OSError)
             log.error("the journal cannot be written and will be tried again: %s", error, exc_info=not known)
-        self._failing = True
+        self.failure = str(error) or type(error).__name__
 
     def _note_success(self) -> None:
-        if self._failing:
+        if self.failure:
             log.warning("the journal can be written again")
-        self._failing = False
+        self.failure = ""
 
 
 Later = Callable[[float, Callable[[], None]], object]

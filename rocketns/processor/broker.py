@@ -106,7 +106,7 @@ def _admit(context: NamesrvContext, asked: registration.BrokerRegistration, peer
         admission.check_registration(tables, context.configuration.limits, asked)
     except (TablesFull, BeyondBounds) as error:
         if isinstance(error, TablesFull):
-            context.refusals.note(error, peer.address, now.ms)
+            context.refusals.note(error, peer.address, now.ms, (asked.broker_name or "", asked.addr or ""))
         if asked.cluster is not None and asked.addr is not None:
             context.note(tables.refresh(asked.cluster, asked.addr, now.ms, peer, asked.broker_name))
         raise

@@ -40,16 +40,20 @@ OBSERVED = "a bound of the access policy would refuse a request of", BOUND[1]
 class CountedRefusals:
     """Requests that are refused because of a bound: counted since the start, and logged once a second at the most.
 
-    ``words``: what happened, and what to do.
+    ``words``: what happened, and what to do. ``last_ms``: when it was, by the monotonic clock; None if it never was.
+    ``last``: the broker that was refused last, empty if the request was of none, and its address.
     """
 
     words: tuple[str, str] = FULL
     count: int = 0
+    last_ms: int | None = None
+    last: tuple[str, str] = "", ""
     _lines: LogLimiter = field(default_factory=partial(LogLimiter, LOG_INTERVAL_MS))
 
-    def note(self, error: RequestError, address: str, now_ms: int) -> None:
-        """A request of the peer at ``address`` was refused."""
+    def note(self, error: RequestError, address: str, now_ms: int, broker: tuple[str, str] | None = None) -> None:
+        """A request of the peer at ``address`` was refused. ``broker``: a name and an address to register."""
         self.count += 1
+        self.last_ms, self.last = now_ms, broker or ("", address)
         if count := self._lines.due(now_ms):
             what, advice = self.words
             log.warning("%s %s: %s. Since the last such line: %d. %s", what, address, error.remark, count, advice)

@@ -4,7 +4,7 @@
 tables. They are delivered in the same way.
 
 Add a new event to the union `Event`. Type checking then fails in each consumer until it handles the event, or names it
-among those that it ignores. The consumers are journal/effects.py, admin/recent.py, admin/metrics/tally.py and
+among those that it ignores. The consumers are journal/effects.py, admin/recent.py, admin/metrics/table.py and
 server/publishing/eventlog.py. The publisher and the notifier of brokers read the few that they need.
 """
 

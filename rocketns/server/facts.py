@@ -22,7 +22,9 @@ from rocketns.server.tls.contexts import TlsContexts
 
 
 class JournalFacts(NamedTuple):
-    """The journal's numbers. ``losing``: records that found no room since the last `drop` record."""
+    """The journal's numbers. ``losing``: records that found no room since the last `drop` record. ``failure``: why the
+    last attempt to write failed; empty if it did not.
+    """
 
     records: int
     written_bytes: int
@@ -30,7 +32,7 @@ class JournalFacts(NamedTuple):
     losing: int
     lost: int
     failures: int
-    is_failing: bool
+    failure: str
 
 
 class Facts:

@@ -55,6 +55,7 @@ class OwnHalf:
         self._changed, self._settle_s = changed, settle_s
         self._process: asyncio.subprocess.Process | None = None
         self._stops = False
+        self._is_replaced = False  # it was ended on purpose, so that the next one has the upstream's settings
         self._settings: dict[str, str] = {}
         self._has_read = False
         self._kv: dict[str, dict[str, str]] = {}
@@ -101,6 +102,9 @@ class OwnHalf:
             self._ended()
             if self._stops:
                 return
+            if self._is_replaced:
+                self._is_replaced = False
+                continue
             pause_s = PAUSE_S if time.monotonic() - began_s >= GOOD_RUN_S else pause_s
             log.error("rocketns' own half ended (%s): it starts again in %g s. Clients notice nothing", status, pause_s)
             await asyncio.sleep(pause_s)
@@ -181,6 +185,7 @@ class OwnHalf:
                 if not self._has_read:
                     await self._upstream.configuration()
                     log.info("the upstream's configuration can be read now: rocketns' own half starts again with it")
+                    self._is_replaced = True
                     self._end(signal.SIGKILL)
                     return
 

@@ -24,8 +24,8 @@ from rocketns.shadow.comparing.comparing import Comparing, PairVerdict
 from rocketns.shadow.frames import ReadRequest, joined, split
 from rocketns.shadow.options import SETTLE_S
 from rocketns.shadow.pairs import LATE_MS, SHOWN_CHARACTERS, Counts, Kept, Outcome, Pair
-from rocketns.shadow.recording import SECRET_FIELDS
 from rocketns.shadow.tree import UnreadableError
+from rocketns.tools.decode.showing import SECRET_FIELDS
 
 FINE = frozenset({Outcome.EQUAL, Outcome.ORDER, Outcome.LISTED})
 # Reads without any effect, that cost Java little. Never 322, 904 and 103, which count as heartbeats of a broker, and

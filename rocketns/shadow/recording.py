@@ -25,12 +25,11 @@ from rocketns.shadow.frames import joined, split, without_fields
 from rocketns.shadow.pairs import PAIR_BYTES_MAX, Outcome, Pair
 from rocketns.shadow.tree import BYTES, UnreadableError, parse, text_of, write
 from rocketns.tools.decode.reading import FORMAT, recorded
+from rocketns.tools.decode.showing import SECRET_FIELDS
 
 # Of a line: a pair's frames as base64, and what is beside them.
 LINE_BYTES_MAX = PAIR_BYTES_MAX // 3 * 4 + 4096
 _MODE = 0o600
-# AccessKey, Signature, SecurityToken and OnsChannel, in any case.
-SECRET_FIELDS = frozenset({"accesskey", "signature", "securitytoken", "onschannel"})
 _PROPERTIES = frozenset({RequestCode.UPDATE_NAMESRV_CONFIG, RequestCode.GET_NAMESRV_CONFIG})
 _KV_ITEM = frozenset({RequestCode.PUT_KV_CONFIG, RequestCode.GET_KV_CONFIG})
 # A line, and those that a backslash at its end joins to it. Possessive: a long line leaves nothing to go back to.

@@ -14,10 +14,10 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from rocketns.addresses import split, with_port
-from rocketns.client.tls import client_context
 from rocketns.errors import MalformedFrame, RocketnsError
 from rocketns.processor.requests import REQUESTS
 from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
@@ -28,10 +28,9 @@ from rocketns.shadow.options import parse_replay
 from rocketns.shadow.pairs import UNWANTED, Counts, Outcome, Pair
 from rocketns.shadow.recording import clean, decoded, read_recording
 from rocketns.shadow.tree import UnreadableError
-from rocketns.tools.keys import tls_of
-from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, Report, TextTable, complain, print_report
+from rocketns.tools.keys import tls_context, tls_of
+from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, Report, TextTable, print_report, run_command
 
-INTERRUPTED = 130
 ANSWER_WITHIN_S = 10.0
 # A read that differs is asked again after SETTLE_S, so many of them: the state may still change.
 ASKED_AGAIN_MAX, SETTLE_S = 200, 1.0
@@ -199,31 +198,22 @@ def changes(code: int) -> bool:
 
 def main(arguments: Sequence[str]) -> int:
     """``arguments`` without the word replay. Return the exit status."""
-    options = parse_replay(arguments)
-    try:
-        result = _run(options)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except (OSError, RocketnsError) as error:
-        complain(f"rocketns replay: {str(error) or type(error).__name__}")
-        return EXIT_UNREADABLE
-    print_report(report(result, options.to))
-    if not result.judged:
-        complain("rocketns replay: nothing was compared; --all sends requests that change something, too")
-        return EXIT_UNREADABLE
-    return EXIT_DIFFERENT if result.unwanted else EXIT_FOUND
+    return run_command("rocketns replay", partial(_run, parse_replay(arguments)))
 
 
-def _run(options: Namespace) -> Result:
+def _run(options: Namespace) -> int:
     host, port = split(options.to)
     assert port is not None
-    config = tls_of(options, os.environ)
-    tls = client_context(config) if config.enable else None
+    tls = tls_context(tls_of(options, os.environ))
     player = Player(
         lambda: ReplayConnection(host, port, tls, ANSWER_WITHIN_S), with_changes=options.all,
         settle=lambda: time.sleep(SETTLE_S),
     )  # fmt: skip
-    return player.play(read_recording(options.file))
+    result = player.play(read_recording(options.file))
+    print_report(report(result, options.to))
+    if not result.judged:
+        raise RocketnsError("nothing was compared; --all sends requests that change something, too")
+    return EXIT_DIFFERENT if result.unwanted else EXIT_FOUND
 
 
 def report(result: Result, addr: str) -> Report:

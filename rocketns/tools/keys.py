@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
+import ssl
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from rocketns.client.tls import client_context
 from rocketns.config.system import parse_definition, system_properties
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RocketnsError
@@ -27,6 +31,18 @@ def add_system_option(parser: argparse.ArgumentParser) -> None:
 def tls_of(options: argparse.Namespace, environment: Mapping[str, str]) -> TlsConfig:
     """The properties of TLS of ``-D`` and of the environment."""
     return TlsConfig.read(system_properties(environment, dict(options.system)), {})
+
+
+def tls_context(config: TlsConfig) -> ssl.SSLContext | None:
+    """How to connect; None: without TLS. OSError, which names the files, or TlsError where they cannot be used."""
+    try:
+        return client_context(config) if config.enable else None
+    except FileNotFoundError:  # OpenSSL does not say which
+        side = config.client
+        files = " ".join(file for file in (side.trust_cert_path, side.cert_path, side.key_path) if file)
+        raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), files) from None
+    except ValueError as error:
+        raise OSError(str(error)) from error
 
 
 def add_connection_options(parser: argparse.ArgumentParser) -> None:

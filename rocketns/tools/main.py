@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,10 +18,9 @@ from rocketns.tools.arguments import SERVERS_MAX, parse
 from rocketns.tools.diff import diff, each
 from rocketns.tools.get import get, health
 from rocketns.tools.keys import read_signer, tls_of
-from rocketns.tools.output import EXIT_FOUND, EXIT_UNREADABLE, complain, print_text
+from rocketns.tools.output import EXIT_FOUND, EXIT_UNREADABLE, complain, print_text, run_command
 from rocketns.tools.top import top
 
-INTERRUPTED = 130
 # Commands that ask several name servers at once, and how many they need.
 SEVERAL = {"diff": (diff, 2), "top": (top, 1)}
 
@@ -33,23 +31,8 @@ def main(arguments: Sequence[str]) -> int:
         options = parse(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else EXIT_UNREADABLE
-    logging.getLogger("rocketns").addHandler(logging.NullHandler())
-    failed: Sequence[Exception]
-    try:
-        return _run(options)
-    except BrokenPipeError:  # `rocketns get topics | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return INTERRUPTED
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except (RocketnsError, OSError) as error:
-        failed = (error,)
-    except ExceptionGroup as errors:
-        failed = errors.exceptions
-    command = f"{options.command} {getattr(options, 'thing', '')}".rstrip()
-    for one in failed:
-        complain(f"rocketns {command}: {one}")
-    return EXIT_UNREADABLE
+    command = f"rocketns {options.command} {getattr(options, 'thing', '')}".rstrip()
+    return run_command(command, partial(_run, options))
 
 
 def _run(options: Namespace) -> int:

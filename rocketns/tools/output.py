@@ -5,13 +5,19 @@ Nothing of the network controls the terminal.
 
 from __future__ import annotations
 
+import io
 import json
+import logging
+import os
+import signal
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from rocketns.errors import RocketnsError
 from rocketns.logtext import escape, one_line
 
 GAP = "  "
@@ -22,6 +28,8 @@ WIDTH_MAX = 100
 EXIT_FOUND = 0
 EXIT_DIFFERENT = 1
 EXIT_UNREADABLE = 2
+# As of a shell: a program that a signal ended, plus the signal's number.
+BY_SIGNAL = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,32 @@ def print_text(text: str) -> None:
 def print_json(value: Any) -> None:
     """One JSON text. All that is not ASCII is escaped: some of it controls terminals."""
     print(json.dumps(value, indent=2, ensure_ascii=True))
+
+
+def run_command(command: str, run: Callable[[], int]) -> int:
+    """The exit status that ``run`` returns. What cannot be read or written is said on standard error, a line each."""
+    logging.getLogger("rocketns").addHandler(logging.NullHandler())
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # what its encoding lacks
+    failed: Sequence[Exception] = ()
+    try:
+        status = run()
+        print_text("")  # the disk may be full
+        return status
+    except KeyboardInterrupt:
+        return BY_SIGNAL + signal.SIGINT
+    except BrokenPipeError:  # `rocketns get topics | head`
+        status = BY_SIGNAL + signal.SIGPIPE
+    except (RocketnsError, OSError) as error:
+        status, failed = EXIT_UNREADABLE, (error,)
+    except ExceptionGroup as errors:
+        status, failed = EXIT_UNREADABLE, errors.exceptions
+    for one in failed:
+        complain(f"{command}: {one}")
+    with suppress(OSError):
+        print_text("")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # when Python ends, it writes the rest, which would fail once more
+    return status
 
 
 def complain(text: str) -> None:

@@ -45,13 +45,10 @@ class Watched:
             self.groups, self.topics, self.trouble = None, None, str(error)
             return
         if with_topics:
-            await self._count_topics()
-
-    async def _count_topics(self) -> None:
-        try:
-            self.topics = len(await self.server.topics())
-        except UnusableError:  # some have the list switched off
-            self.topics = None
+            try:
+                self.topics = len(await self.server.topics())
+            except UnusableError:  # some have the list switched off
+                self.topics = None
 
 
 @dataclass(slots=True)
@@ -115,8 +112,7 @@ def _number(value: Any) -> str:
 def _cell(groups: dict[str, GroupView] | None, name: str) -> str:
     if groups is None:
         return "?"
-    view = groups.get(name)
-    return "missing" if view is None else " ".join(f"{broker_id}={addr}" for broker_id, addr in view.addrs)
+    return groups[name].members if name in groups else "missing"
 
 
 async def top(options: Namespace, servers: Sequence[NameServer]) -> int:

@@ -28,6 +28,7 @@ from tests.processor.asking import Connection
 from tests.support.certificates import Files, Identity, authority
 from tests.support.inprocess import TimedServer
 from tests.support.policies import whole
+from tests.support.starting import stopped_after
 from tests.support.tlsclient import TlsClient, any_server
 from tests.support.tlsfiles import as_options, tls_properties
 
@@ -59,19 +60,17 @@ def policy_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start_guarded(server_class: type[NameServer], tmp_path: Path, policy_file: Path) -> Iterator[StartGuarded]:
+def start_guarded(
+    server_class: type[NameServer], tmp_path: Path, policy_file: Path, request: pytest.FixtureRequest
+) -> StartGuarded:
     """Start a rocketns with a policy: ``start_guarded(text, properties, options=…)``; stopped after the test."""
-    started: list[NameServer] = []
 
     def start(policy: str, properties: dict[str, object] | None = None, **more: object) -> NameServer:
         write_policy(policy_file, policy)
         settings = {"rocketns.accessFile": policy_file} | (properties or {})
-        started.append(server_class(tmp_path / f"ns{len(started)}", settings, **more))  # type: ignore[arg-type]
-        return started[-1]
+        return server_class(tmp_path / "ns", settings, **more)  # type: ignore[arg-type]
 
-    yield start
-    for server in started:
-        server.stop()
+    return stopped_after(request, start)
 
 
 def write_policy(path: Path, text: str) -> None:

@@ -397,8 +397,8 @@ def test_control_that_stands_still_is_shown_with_what_waits_for_it(
     request = frame(json_header(codes.GET_BROKER_CLUSTER_INFO))
     with managed.connect() as client:
         client.request(codes.GET_BROKER_CLUSTER_INFO)
-        assert managed.scrape()("rocketns_queue_bytes", queue="reactors") == 0
         monkeypatch.setattr(view, "COPY_AGE_S", 600.0)
+        assert managed.scrape()("rocketns_queue_bytes", queue="reactors") == 0
         with standing_still(managed):
             client.send(request)
             eventually(lambda: (managed.scrape()("rocketns_queue_bytes", queue="reactors") or 0) >= len(request))

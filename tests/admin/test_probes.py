@@ -10,7 +10,7 @@ import pytest
 from aiohttp.test_utils import make_mocked_request
 
 from interop.harness.wire import eventually
-from rocketns.admin import probes, view
+from rocketns.admin import probes
 from rocketns.admin.answers import Hosts
 from rocketns.config import AdminConfig
 from tests.admin.conftest import Managed
@@ -30,7 +30,7 @@ def test_a_server_that_waits_for_brokers_is_alive_and_not_ready_until_the_wait_i
 
 
 def test_a_control_thread_that_takes_no_turn_is_not_alive(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(view, "ALIVE_WITHIN_S", 0.5)
+    monkeypatch.setattr(probes, "ALIVE_WITHIN_S", 0.5)
     hangs, goes_on = threading.Event(), threading.Event()
 
     def hang() -> None:

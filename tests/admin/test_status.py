@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 from collections import deque
-from collections.abc import Callable, Generator
-from dataclasses import fields
+from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
 from sys import getsizeof
 from types import SimpleNamespace
@@ -15,23 +15,26 @@ import orjson
 import pytest
 
 from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import eventually
 from rocketns.admin import recent
 from rocketns.admin.api import history
-from rocketns.admin.api.copies import BrokersCopy
 from rocketns.admin.api.paging import dumps
 from rocketns.admin.api.reasons import (
     COMMAND_CHARACTERS_MAX,
     DAY_MS,
+    DRAINS,
     LOST_MAX,
     PAUSES_MIN,
     STALL_MS,
     StatusScene,
     assess,
     lost_brokers,
+    worst,
 )
+from rocketns.admin.api.rows import BrokerStateRow, State
 from rocketns.admin.api.status import own_name
-from rocketns.admin.recent import GROUPS_MAX, WORDS, Recent, RecentChange, count_closed, said
+from rocketns.admin.recent import GROUPS_MAX, WORDS, Recent, RecentChange, closed_groups, said
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.state import MISSING, OWN, Disagreement, FleetState, Member, Part, Side
@@ -62,15 +65,15 @@ def read(managed: Managed) -> dict[str, Any]:
     ("ms", "said"),
     [
         (14 * DAY_MS, []),
-        (14 * DAY_MS - 1, [("attention", "The TLS certificate ends in 13 days")]),
-        (DAY_MS, [("attention", "The TLS certificate ends in 1 day")]),
-        (DAY_MS - 1, [("attention", "The TLS certificate ends within a day")]),
-        (0, [("critical", "The TLS certificate has ended")]),
-        (-DAY_MS, [("critical", "The TLS certificate has ended")]),
+        (14 * DAY_MS - 1, [("attention", "The TLS certificate ends in 13 days: 2027-01-29 07:59:59 UTC ns.pem")]),
+        (DAY_MS, [("attention", "The TLS certificate ends in 1 day: 2027-01-16 08:00:00 UTC ns.pem")]),
+        (DAY_MS - 1, [("attention", "The TLS certificate ends within a day: 2027-01-16 07:59:59 UTC ns.pem")]),
+        (0, [("critical", "The TLS certificate has ended: 2027-01-15 08:00:00 UTC ns.pem")]),
+        (-DAY_MS, [("critical", "The TLS certificate has ended: 2027-01-14 08:00:00 UTC ns.pem")]),
     ],
 )
 def test_a_certificate_near_its_end_is_a_reason_to_look(ms: int, said: list[tuple[str, str]]) -> None:
-    assert reasons(StatusScene(now_ms=NOW_MS, certificate_ends_ms=NOW_MS + ms)) == said
+    assert reasons(StatusScene(now_ms=NOW_MS, certificate_ends_ms=NOW_MS + ms, certificate_path="ns.pem")) == said
 
 
 def test_the_journals_losses_are_a_trouble(start_managed: Callable[..., Managed], tmp_path: Path) -> None:
@@ -80,6 +83,20 @@ def test_the_journals_losses_are_a_trouble(start_managed: Callable[..., Managed]
     assert journal is not None
     managed.call(lambda: journal.buffer.lose("the disk is full"))
     assert "The journal's buffer is full: 1 records are lost" in [one["text"] for one in read(managed)["reasons"]]
+
+
+@pytest.mark.parametrize(("after_ms", "is_trouble"), [(599_000, True), (600_000, False)])
+def test_refused_registrations_are_a_trouble_for_ten_minutes_whenever_somebody_looks(
+    start_managed: Callable[..., Managed], after_ms: int, is_trouble: bool
+) -> None:
+    managed = start_managed({"rocketns.brokersMax": 1})
+    with Broker(managed, "broker-a") as first, managed.connect() as other:
+        first.register()
+        body = register_body([topic_config("T")])
+        fields = register_ext(broker="broker-b", addr="10.0.0.2:1", body=body)
+        assert other.request(codes.REGISTER_BROKER, fields, body).code != 0
+        managed.advance(after_ms)
+        assert ("refusing" in [one["name"] for one in read(managed)["reasons"]]) == is_trouble
 
 
 def test_a_broker_that_comes_and_goes_leaves_its_story_newest_first(managed: Managed, ask: Ask) -> None:
@@ -191,6 +208,43 @@ def test_each_kind_with_words_is_told() -> None:
     assert {type(event) for event, _ in TOLD.values()} | NOT_TOLD == set(get_args(e.Event))
 
 
+def row(state: State, silent_ms: int) -> BrokerStateRow:
+    """Of a slave, in a group without a master."""
+    columns: dict[str, Any] = {one.name: None for one in fields(BrokerStateRow)}
+    known = {"broker": "b", "id": 1, "state": state, "last_heartbeat": NOW_MS - silent_ms}
+    return BrokerStateRow(**columns | known)
+
+
+def test_nothing_is_critical_while_brokers_have_had_no_time_to_register() -> None:
+    without_master = (row("live", 0),)
+    for brokers in ((), without_master):
+        assert worst(assess(StatusScene(brokers))) == "critical"
+        for why in ("it starts", "the routes are being restored", "waitSecondsForService is not over"):
+            (found,) = assess(StatusScene(brokers, not_ready=why))
+            assert (found.level, found.name) == ("attention", "notReady")
+    assert worst(assess(StatusScene(without_master, not_ready=DRAINS))) == "critical"
+
+
+def test_a_pause_of_this_server_stands_before_the_heartbeats_that_are_late_since_then() -> None:
+    def found(silent_ms: int) -> list[str]:
+        pause = RecentChange(1, NOW_MS - 5_000, "stall", amount=STALL_MS)
+        late = row("late", silent_ms)
+        found = assess(StatusScene((late, replace(late, id=0, state="live")), changes=[pause], now_ms=NOW_MS))
+        return [one.text for one in found]
+
+    paused = "This name server did not run for 3 seconds"
+    assert found(5_001) == [paused, "Heartbeats are late since this name server did not run: b (slave 1)"]
+    assert found(5_000) == [paused, "Heartbeats are late: b (slave 1)"]
+
+
+def test_a_master_that_was_moved_was_last_at_its_last_address() -> None:
+    said = (("reg", "a:1"), ("reg", "a:2"), ("conflict", "a:3"))
+    changes = [RecentChange(number, 0, event, "C", "b", 0, address) for number, (event, address) in enumerate(said)]
+    slave = row("live", 0)
+    (found,) = assess(StatusScene((slave, replace(slave, broker="c")), changes=changes))
+    assert found.text == "No master: b (last at a:2), c"
+
+
 def pauses(*seconds_ms: tuple[int, int]) -> Recent:
     """A ring with a pause of so many ms at each second, after a change of KV."""
     recent = Recent()
@@ -286,35 +340,28 @@ def test_the_last_hour_is_a_ring_of_bounded_size(
 
 
 OF_STATUS = 192 * 1024  # bytes that docs/design/limits.md leaves to the status in a message of the stream
-NO_BROKERS: BrokersCopy = SimpleNamespace(rows=())  # type: ignore[assignment]
 
 
 def lost(names: list[str]) -> list[str]:
     changes = [RecentChange(seq, 0, "down", name, name, 0, name, "expired") for seq, name in enumerate(names)]
-    return [row.broker for row in lost_brokers(NO_BROKERS, changes, 0)]
+    return [row.broker for row in lost_brokers((), changes, 0)]
 
 
-def closed_groups(names: list[str]) -> list[str]:
+def closed(names: list[str]) -> list[str]:
     table = {"t": {name: SimpleNamespace(perm=4) for name in names}}
     facts: Any = SimpleNamespace(tables=SimpleNamespace(topic_queue_table=table, broker_addr_table=set(names)))
-    made: list[tuple[tuple[str, ...], int]] = []
-
-    def run() -> Generator[None, None, None]:
-        made.append((yield from count_closed(facts)))
-
-    assert list(run())
-    return list(made[0][0])
+    return [name for name in closed_groups(facts) if name is not None]
 
 
 def test_at_most_a_hundred_are_named() -> None:
     names = [f"b{number:03}" for number in range(200)]
     assert lost(names) == names[: -1 - LOST_MAX : -1]
-    assert closed_groups(names) == names[:GROUPS_MAX]
+    assert closed(names) == names[:GROUPS_MAX]
 
 
 def test_fewer_are_named_where_names_are_long_but_one_at_least() -> None:
     """JSON writes a control character in six bytes. A lost broker has three such names."""
     names = [f"{number:03}".ljust(4096, "\1") for number in range(200)]
     assert lost(names) == names[:-2:-1]
-    assert closed_groups(names) == names[:1]
+    assert closed(names) == names[:1]
     assert 4 * len(dumps(names[0])) <= OF_STATUS / 2

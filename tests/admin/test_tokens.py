@@ -20,7 +20,7 @@ from rocketns.admin.tokens import (
     FILE_BYTES_MAX,
     PATHS,
     TOKENS_MAX,
-    TokenFile,
+    TokenAccess,
     Tokens,
     TokensError,
     UnclassedPath,
@@ -242,20 +242,20 @@ def test_the_beginning_of_a_file_opens_nothing_new() -> None:
 NEW = "the-new-token-0123456789"
 
 
-def knows(file: TokenFile, token: str) -> bool:
-    return bool(file.tokens.classes_of(token.encode()))
+def knows(access: TokenAccess, token: str) -> bool:
+    return bool(access.tokens.classes_of(token.encode()))
 
 
 @pytest.mark.parametrize("content", ["", f"reads {NEW}\n", f"read {NEW}\nread\n"])
 def test_a_file_that_became_wrong_or_is_gone_for_a_moment_changes_nothing(
     tokens_file: Path, content: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    file = TokenFile(str(tokens_file))
+    access = TokenAccess(str(tokens_file))
     tokens_file.unlink()
-    assert not file.check()
+    assert not access.check()
     tokens_file.write_text(content)
-    assert not file.check()
-    assert (knows(file, TOKENS["read"]), knows(file, NEW), file.failures) == (True, False, 1)
+    assert not access.check()
+    assert (knows(access, TOKENS["read"]), knows(access, NEW), access.failures) == (True, False, 1)
     (line,) = [one.getMessage() for one in caplog.records if one.levelname == "ERROR"]
     assert line.startswith(f"rocketns.adminTokensFile: {tokens_file}: ")
     assert line.endswith("The tokens before stay in force")

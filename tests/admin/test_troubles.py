@@ -69,6 +69,15 @@ def lost_broker(scene: PlantedTrouble) -> Managed:
 def late_broker(scene: PlantedTrouble) -> Managed:
     managed = scene.start()
     first, _ = scene.brokers(managed, "broker-a", "broker-b")
+    for _ in range(70):  # one step would be a stall
+        managed.advance(1_000)
+    first.beat()
+    return managed
+
+
+def late_after_a_stall(scene: PlantedTrouble) -> Managed:
+    managed = scene.start()
+    first, _ = scene.brokers(managed, "broker-a", "broker-b")
     managed.advance(70_000)
     first.beat()
     return managed
@@ -76,8 +85,9 @@ def late_broker(scene: PlantedTrouble) -> Managed:
 
 def no_master(scene: PlantedTrouble) -> Managed:
     managed = scene.start()
-    scene.brokers(managed, "broker-a")
+    _, master = scene.brokers(managed, "broker-a", "broker-b")
     scene.stack.enter_context(Broker(managed, "broker-b", 1, addr="10.0.0.9:10911").register())
+    master.unregister()
     return managed
 
 
@@ -123,7 +133,8 @@ def missing_topic(scene: PlantedTrouble) -> Managed:
 
 def _is_missing(managed: Managed) -> bool:
     managed.advance(1_000)
-    return managed.controller.facts.asked.missing == 1
+    asked = managed.controller.facts.asked
+    return managed.call(lambda: [one.nearest for one in asked.all_missing()] not in ([], [None]))
 
 
 def not_ready(scene: PlantedTrouble) -> Managed:
@@ -148,7 +159,7 @@ def journal_not_written(scene: PlantedTrouble) -> Managed:
     scene.brokers(managed, "broker-a")
     journal = managed.controller.journal
     assert journal is not None
-    eventually(lambda: (facts := managed.controller.facts.journal) is not None and facts.is_failing)
+    eventually(lambda: (facts := managed.controller.facts.journal) is not None and facts.failure)
     return managed
 
 
@@ -165,39 +176,63 @@ def certificate_ends(scene: PlantedTrouble) -> Managed:
     return managed
 
 
-# How each is planted, the name of its reason, what the status says of it, and how the first line to copy begins.
+@dataclass(frozen=True)
+class Shown:
+    """How a trouble is planted, the name of its reason, how the text of the status and its remedy begin, and the first
+    line to copy.
+    """
+
+    plant: Callable[[PlantedTrouble], Managed]
+    name: str
+    says: str
+    remedy: str
+    line: str
+
+
+ASK_BROKERS, ASK_BOTH = "The doctor asks the brokers themselves", "The doctor asks the brokers too"
 DOCTOR = "rocketns doctor "
 TROUBLES = (
-    (lost_broker, "lost", "Lost in the last 10 minutes: broker-b (master)", DOCTOR),
-    (late_broker, "late", "Heartbeats are late: broker-b (master)", DOCTOR),
-    (no_master, "noMaster", "No master: broker-b", "brokerClusterName=C1"),
-    (one_of_two_name_servers, "disagreeBroker", "Name servers disagree about broker broker-b", DOCTOR),
-    (topic_differs, "disagreeTopic", f"Name servers disagree about topic {TOPICS[0]}", DOCTOR),
-    (peer_unreachable, "unreadable", f"The name server {CLOSED} cannot be read", f"{DOCTOR}{CLOSED}"),
-    (wiped_permission, "wiped", "No topic takes messages, write permission is wiped: broker-b", "mqadmin addWrite"),
-    (missing_topic, "missing", "Asked for, and not there: order-0000I", "mqadmin updateTopic "),
-    (not_ready, "notReady", "This name server is not ready", "rocketns health "),
-    (tables_full, "refusing", "Registrations are refused: the route tables are full", "rocketns.brokersMax=2"),
-    (journal_not_written, "journalFailing", "The journal cannot be written", "df -h "),
-    (certificate_ends, "certificate", "The TLS certificate ends ", "openssl s_client "),
-)
+    Shown(lost_broker, "lost", "Lost in the last 10 minutes: broker-b (master) at 10.0.0.2:10911",
+          "Start it again where it ran.", DOCTOR),
+    Shown(late_broker, "late", "Heartbeats are late: broker-b (master)", ASK_BROKERS, DOCTOR),
+    Shown(late_after_a_stall, "late", "Heartbeats are late since this name server did not run: broker-b (master)",
+          "Wait 30 s for their next heartbeats.", DOCTOR),
+    Shown(no_master, "noMaster", "No master: broker-b (last at 10.0.0.2:10911)",
+          "Start its master again, with these lines in its broker.conf:", "brokerClusterName=C1"),
+    Shown(one_of_two_name_servers, "disagreeBroker", "Name servers disagree about broker broker-b", ASK_BOTH, DOCTOR),
+    Shown(topic_differs, "disagreeTopic", f"Name servers disagree about topic {TOPICS[0]}", ASK_BOTH, DOCTOR),
+    Shown(peer_unreachable, "unreadable", f"The name server {CLOSED} cannot be read",
+          "Start it, or open the way to it.", f"{DOCTOR}{CLOSED}"),
+    Shown(wiped_permission, "wiped", "Write permission is wiped, so no producer can send to broker-b",
+          "When its maintenance is over, allow writing again:", "mqadmin addWrite"),
+    Shown(missing_topic, "missing", "Asked for, and not there: order-0000I",
+          f"Correct the name in the client: did it mean {', '.join(TOPICS[:3])}?", "mqadmin updateTopic "),
+    Shown(not_ready, "notReady", "This name server is still starting: waitSecondsForService is not over",
+          "Wait for its end.", "rocketns health "),
+    Shown(tables_full, "refusing", "Registrations are refused, the route tables are full: broker-b at 10.0.0.9:1",
+          "Raise the limit in its properties file", "# rocketns.brokersMax=1 is reached"),
+    Shown(journal_not_written, "journalFailing", "The journal cannot be written: [Errno 17] File exists: '/",
+          "Make room or allow the writing", "df -h "),
+    Shown(certificate_ends, "certificate", "The TLS certificate ends within a day: 20",
+          "Replace the files of certificate and key", "openssl s_client "),
+)  # fmt: skip
 
 
 @pytest.mark.usefixtures("no_old_numbers")
-@pytest.mark.parametrize(("plant", "name", "says", "line"), TROUBLES, ids=[name for _, name, *_ in TROUBLES])
+@pytest.mark.parametrize("shown", TROUBLES, ids=[one.plant.__name__ for one in TROUBLES])
 def test_a_trouble_is_a_reason_to_look_and_has_what_mends_it(
     start_managed: Callable[..., Managed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    plant: Callable[[PlantedTrouble], Managed], name: str, says: str, line: str,
+    shown: Shown,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(fleet, "ROUND_S", 0.05)
     monkeypatch.setattr(fleet, "AGAIN_S", 0.02)
     with ExitStack() as stack:
-        managed = plant(PlantedTrouble(start_managed, tmp_path, stack))
+        managed = shown.plant(PlantedTrouble(start_managed, tmp_path, stack))
 
         def reasons() -> dict[str, dict[str, Any]]:
             return {one["name"]: one for one in orjson.loads(get(managed, "status").body)["reasons"]}
 
-        reason = eventually(lambda: reasons().get(name))
-        assert reason["text"].startswith(says)
-        assert reason["remedy"]
-        assert reason["commands"][0].startswith(line)
+        reason = eventually(lambda: reasons().get(shown.name))
+        assert reason["text"].startswith(shown.says)
+        assert reason["remedy"].startswith(shown.remedy)
+        assert reason["commands"][0].startswith(shown.line)

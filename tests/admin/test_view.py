@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 
 import pytest
@@ -19,14 +19,13 @@ T = TypeVar("T")
 made: list[int] = []
 
 
-def rows(_: Facts) -> Generator[None, None, int]:
-    """A copy in many steps, each of which takes a while."""
+def rows(_: Facts) -> Iterator[int | None]:
+    """A copy in many steps, each of which takes a while. Every second one makes a row."""
     made.append(0)
-    for _number in range(3000):
+    for number in range(3000):
         sum(range(100))
-        yield
+        yield number if number % 2 else None
         made[-1] += 1
-    return made[-1]
 
 
 @pytest.fixture
@@ -49,15 +48,23 @@ def test_a_copy_is_made_once_for_all_who_ask_at_the_same_time_and_soon_after(
 ) -> None:
     monkeypatch.setattr(views, "COPY_AGE_S", 60.0)
 
-    async def question(view: ControlView) -> list[int]:
+    async def question(view: ControlView) -> list[tuple[int, ...]]:
         return [*await asyncio.gather(*(view.copy(rows) for _ in range(10))), await view.copy(rows)]
 
-    assert ask(question) == [3000] * 11
+    assert ask(question) == [tuple(range(1, 3000, 2))] * 11
     assert made == [3000]
 
 
+def test_rows_that_are_read_are_made_for_each_who_asks(ask: Ask) -> None:
+    async def question(view: ControlView) -> list[tuple[int, ...]]:
+        return [await view.read(rows), await view.read(rows)]
+
+    assert ask(question) == [tuple(range(1, 3000, 2))] * 2
+    assert made == [3000] * 2
+
+
 def test_control_goes_on_between_the_slices_of_a_copy(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slice of zero time has two steps, so a look comes long before the last of 3000 steps."""
+    """A slice of zero time has one step, so a look comes long before the last of 3000 steps."""
     monkeypatch.setattr(views, "SLICE_MS", 0.0)
 
     async def question(view: ControlView) -> int:
@@ -79,12 +86,13 @@ def test_a_control_thread_that_hangs_makes_handlers_busy_not_hang(
     managed.loop.call_soon_threadsafe(goes_on.wait, 60)
 
     async def question(view: ControlView) -> list[Any]:
-        waiting = [view.look(lambda _: 1) for _ in range(views.LOOKS_MAX + 1)]
-        return list(await asyncio.gather(view.copy(rows), *waiting, return_exceptions=True))
+        waiting = [view.look(lambda _: 1) for _ in range(views.LOOKS_MAX)]
+        beyond = [view.look(lambda _: 1), view.read(rows)]
+        return list(await asyncio.gather(view.copy(rows), *waiting, *beyond, return_exceptions=True))
 
     try:
         answers = ask(question)
     finally:
         goes_on.set()
-    assert [type(one) for one in answers] == [Busy] * (views.LOOKS_MAX + 2)
-    assert "64 requests wait" in str(answers[-1])
+    assert [type(one) for one in answers] == [Busy] * (views.LOOKS_MAX + 3)
+    assert ["64 requests wait" in str(one) for one in answers[-3:]] == [False, True, True]

@@ -11,6 +11,7 @@ import pytest
 
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client
+from tests.support.starting import stopped_after
 
 _numbers = itertools.count(1)
 
@@ -60,14 +61,9 @@ def client(server: NameServer) -> Iterator[Client]:
 
 
 @pytest.fixture
-def start_server(server_class: type[NameServer], tmp_path: Path) -> Iterator[Callable[..., NameServer]]:
+def start_server(
+    server_class: type[NameServer], tmp_path: Path, request: pytest.FixtureRequest
+) -> Callable[..., NameServer]:
     """Start a server of its own: ``start_server({"enableTopicList": "false"})``; stopped after the test."""
-    started: list[NameServer] = []
-
-    def start(properties: dict[str, object] | None = None, **more: object) -> NameServer:
-        started.append(server_class(tmp_path / f"ns{len(started)}", properties, **more))  # type: ignore[arg-type]
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.stop()
+    homes = (tmp_path / f"ns{number}" for number in itertools.count())
+    return stopped_after(request, lambda *given, **more: server_class(next(homes), *given, **more))

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,56 +20,27 @@ from tests.behaviour.calls import get_kv
 from tests.behaviour.conftest import Names, running
 from tests.behaviour.steps import registered
 from tests.support.certificates import Files, Identity, authority
-from tests.support.tlsclient import REFUSED, TlsClient, TlsPeer, answers, is_served, only
+from tests.support.tlsclient import TlsClient, TlsPeer, is_served, only
 from tests.support.tlsfiles import as_options, served_certificate, tls_properties
 
 Start = Callable[..., NameServer]
 ONEWAY = 2
-TLS12, TLS13 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
-CBC128, ANY12 = "ECDHE-RSA-AES128-SHA256", "ECDHE-*"
 
 
-@dataclass
-class Case:
-    """System properties, and a pattern of the cipher that clients of both versions get. None: the client is refused."""
-
-    options: list[str]
-    tls12: str | None
-    tls13: str | None
-
-
-CASES = {
-    "one protocol": Case(["-Dtls.protocols=TLSv1.2"], ANY12, None),
-    "a cipher of 1.2": Case(["-Dtls.ciphers=TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256"], CBC128, None),
-    "the server's order": Case(
-        ["-Dtls.ciphers=TLS_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256,"
-         "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,TLS_AES_256_GCM_SHA384"], CBC128, "TLS_AES_128_GCM_SHA256",
-    ),
-    "an unknown cipher beside a good one": Case(["-Dtls.ciphers=TLS_NONSENSE,TLS_AES_128_GCM_SHA256"], None, None),
-    "an unknown protocol beside a good one": Case(["-Dtls.protocols=TLSv9,TLSv1.3"], None, None),
-}  # fmt: skip
-
-
-def agreed(server: NameServer, version: ssl.TLSVersion) -> str | None:
-    """The cipher that the server and a client of one protocol version agree on; None where there is no TLS."""
-    try:
-        with TlsClient(server.port, context=only(version)) as client:
-            assert answers(client)
-            cipher = client.tls.cipher()
-            return cipher and cipher[0]
-    except REFUSED:
-        return None
-
-
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_protocols_and_ciphers(start_server: Start, case: Case) -> None:
+@pytest.mark.parametrize(
+    ("option", "tls12", "tls13"),
+    [
+        ("-Dtls.protocols=TLSv1.2", True, False),
+        ("-Dtls.ciphers=TLS_AES_128_GCM_SHA256", False, True),
+        ("-Dtls.ciphers=TLS_NONSENSE,TLS_AES_128_GCM_SHA256", False, False),
+    ],
+)
+def test_protocols_and_ciphers(start_server: Start, option: str, *, tls12: bool, tls13: bool) -> None:
     """B064: Java's names. One unknown name disables TLS; plain connections are still served."""
-    server = start_server(options=case.options)
-    for version, expected in ((TLS12, case.tls12), (TLS13, case.tls13)):
-        cipher = agreed(server, version)
-        assert cipher is None if expected is None else fnmatchcase(cipher or "", expected), cipher
-    with server.connect() as client:
-        assert answers(client)
+    server = start_server(options=[option])
+    for version, served in ((ssl.TLSVersion.TLSv1_2, tls12), (ssl.TLSVersion.TLSv1_3, tls13)):
+        assert is_served(partial(TlsClient, server.port, context=only(version))) is served
+    assert is_served(server.connect)
 
 
 @pytest.fixture(scope="module")

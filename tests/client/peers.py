@@ -76,16 +76,22 @@ def answer(request: RemotingCommand, code: int, body: bytes = b"") -> bytes:
     return frame(json_header(code, opaque=request.opaque, flag=1), body)
 
 
-def run(
-    test: Callable[[RemotingClient], Coroutine[Any, Any, None]], connect_timeout_s: float = WAIT_S, **limits: int
-) -> None:
-    """Run a test with a client on an event loop of its own. ``limits`` are attributes of `Limits`."""
+@asynccontextmanager
+async def remoting(connect_timeout_s: float = WAIT_S, **limits: int) -> AsyncIterator[RemotingClient]:
+    """A client of the running loop. ``limits`` are attributes of `Limits`."""
+    client = RemotingClient(config, connect_timeout_s, limits=Limits(**limits), reach=ReachRules())
+    try:
+        async with asyncio.timeout(100):
+            yield client
+    finally:
+        client.close()
+
+
+def run(test: Callable[[RemotingClient], Coroutine[Any, Any, None]]) -> None:
+    """Run a test with a client on an event loop of its own."""
 
     async def closing() -> None:
-        client = RemotingClient(config, connect_timeout_s, limits=Limits(**limits), reach=ReachRules())
-        try:
-            await asyncio.wait_for(test(client), 100)
-        finally:
-            client.close()
+        async with remoting() as client:
+            await test(client)
 
     asyncio.run(closing())

@@ -24,7 +24,7 @@ from rocketns.errors import MalformedFrame
 from rocketns.protocol import command
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_request
-from tests.client.peers import CLOSED, HERE, WAIT_S, peer, run
+from tests.client.peers import CLOSED, HERE, WAIT_S, peer, remoting
 from tests.support.receiver import full_port
 
 
@@ -49,11 +49,11 @@ def test_each_address_of_a_name_is_asked(ips: list[str], expected: list[str], mo
     assert main(["diff", "ns:9876", "--timeout", "0.001s"]) == 2
 
 
-def test_its_own_address_is_not_asked() -> None:
+async def test_its_own_address_is_not_asked() -> None:
     """All name servers of a cluster may have the same list."""
     own = ["127.0.0.1:9876", "localhost:9876", *(["[::1]:9876"] if socket.has_ipv6 else [])]
     others = ["127.0.0.1:9877", "192.0.2.1:9876", "no-such-host.invalid:9876", f"{'a' * 64}.invalid:9876"]
-    assert asyncio.run(others_and_own(others + own, 9876)) == (others, own)
+    assert await others_and_own(others + own, 9876) == (others, own)
 
 
 A, B = "10.0.0.1", "10.0.0.2"
@@ -248,56 +248,43 @@ async def settled(client: RemotingClient, connections: int) -> None:
     assert len(client._connections) == connections
 
 
-def test_one_connection_carries_everything() -> None:
+async def test_one_connection_carries_everything() -> None:
     """B192: also the frames sent before it is open, in order."""
-
-    async def test(client: RemotingClient) -> None:
-        async with peer() as one:
-            for number in range(10):
-                client.invoke_oneway(one.addr, b"%d" % number, HERE)
-            await one.until(lambda: one.received == b"0123456789")
-            client.invoke_oneway(one.addr, b"!", HERE)
-            await one.until(lambda: one.received == b"0123456789!")
-            assert len(one.connections) == 1
-
-    run(test)
+    async with remoting() as client, peer() as one:
+        for number in range(10):
+            client.invoke_oneway(one.addr, b"%d" % number, HERE)
+        await one.until(lambda: one.received == b"0123456789")
+        client.invoke_oneway(one.addr, b"!", HERE)
+        await one.until(lambda: one.received == b"0123456789!")
+        assert len(one.connections) == 1
 
 
-def test_a_new_connection_after_the_last_one_ended() -> None:
+async def test_a_new_connection_after_the_last_one_ended() -> None:
     """B192: a broker that was restarted is notified again."""
-
-    async def test(client: RemotingClient) -> None:
-        async with peer() as one:
-            client.invoke_oneway(one.addr, b"a", HERE)
-            await one.until(lambda: one.received == b"a")
-            one.connections[0].close()
-            while client._connections:
-                await asyncio.sleep(0)
-            client.invoke_oneway(one.addr, b"b", HERE)
-            await one.until(lambda: one.received == b"ab")
-            assert len(one.connections) == 2
-
-    run(test)
+    async with remoting() as client, peer() as one:
+        client.invoke_oneway(one.addr, b"a", HERE)
+        await one.until(lambda: one.received == b"a")
+        one.connections[0].close()
+        while client._connections:
+            await asyncio.sleep(0)
+        client.invoke_oneway(one.addr, b"b", HERE)
+        await one.until(lambda: one.received == b"ab")
+        assert len(one.connections) == 2
 
 
-def test_frames_that_wait_for_a_connection_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_frames_that_wait_for_a_connection_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """B192: the rest is dropped."""
     monkeypatch.setattr(connection, "UNSENT_FRAMES_MAX", 3)
-
-    async def test(client: RemotingClient) -> None:
-        async with peer() as one:
-            for number in range(9):
-                client.invoke_oneway(one.addr, b"%d" % number, HERE)
-            await one.until(lambda: one.received == b"012")
-
-    run(test)
+    async with remoting() as client, peer() as one:
+        for number in range(9):
+            client.invoke_oneway(one.addr, b"%d" % number, HERE)
+        await one.until(lambda: one.received == b"012")
 
 
-def test_bytes_that_a_peer_does_not_read_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_bytes_that_a_peer_does_not_read_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """B192: some frames are dropped whole, none is cut."""
     monkeypatch.setattr(connection, "UNSENT_BYTES_MAX", 100_000)
-
-    async def test(client: RemotingClient) -> None:
+    async with remoting() as client:
         stop = asyncio.Event()
 
         async def idle(_reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
@@ -316,35 +303,26 @@ def test_bytes_that_a_peer_does_not_read_are_bounded(monkeypatch: pytest.MonkeyP
             assert only._transport.get_write_buffer_size() <= 200_000
             stop.set()
 
-    run(test)
 
-
-def test_connections_are_bounded() -> None:
+async def test_connections_are_bounded() -> None:
     """rocketns.outgoingConnectionsMax: nothing is sent to further addresses while all connections are in use."""
-
-    async def test(client: RemotingClient) -> None:
-        async with peer() as one, peer() as two, peer() as three:
-            asking = [asyncio.ensure_future(client.invoke(each.addr, 1, b"a", WAIT_S)) for each in (one, two)]
-            await one.until(lambda: one.received == b"a")
-            await two.until(lambda: two.received == b"a")
-            with pytest.raises(NotSentError, match="outgoingConnectionsMax"):
-                await client.invoke(three.addr, 1, b"a", WAIT_S)
-            assert three.connections == []
-            client.close()
-            await asyncio.gather(*asking, return_exceptions=True)
-
-    run(test, outgoing_connections_max=2)
+    async with remoting(outgoing_connections_max=2) as client, peer() as one, peer() as two, peer() as three:
+        asking = [asyncio.ensure_future(client.invoke(each.addr, 1, b"a", WAIT_S)) for each in (one, two)]
+        await one.until(lambda: one.received == b"a")
+        await two.until(lambda: two.received == b"a")
+        with pytest.raises(NotSentError, match="outgoingConnectionsMax"):
+            await client.invoke(three.addr, 1, b"a", WAIT_S)
+        assert three.connections == []
+        client.close()
+        await asyncio.gather(*asking, return_exceptions=True)
 
 
-def test_names_of_hosts_share_their_announcers_account() -> None:
+async def test_names_of_hosts_share_their_announcers_account() -> None:
     """A peer can make up any number of names."""
-
-    async def test(client: RemotingClient) -> None:
+    async with remoting(outgoing_connections_per_host_max=2) as client:
         for number in range(9):
             client.invoke_oneway(f"name-{number}.invalid:1", b"a", HERE)
         assert len(client._connections) == 2
-
-    run(test, outgoing_connections_per_host_max=2)
 
 
 def lookup(topic: str = "T") -> tuple[int, bytes]:
@@ -372,13 +350,10 @@ async def ask(client: RemotingClient, count: int, say: Callable[[list[int]], byt
             for answer, (opaque, _) in zip(found, requests, strict=True)]  # fmt: skip
 
 
-def test_answers_in_any_order() -> None:
+async def test_answers_in_any_order() -> None:
     """B248: each goes to the request with its number."""
-
-    async def test(client: RemotingClient) -> None:
+    async with remoting() as client:
         assert await ask(client, 5, lambda opaques: b"".join(map(response, reversed(opaques)))) == [True] * 5
-
-    run(test)
 
 
 @pytest.mark.parametrize(
@@ -386,39 +361,29 @@ def test_answers_in_any_order() -> None:
     [b"\xff" * 20, frame(b"{nonsense"), b"\0\0\0\x00", b"\0\0\0\x08\x05\0\0\0abcd"],
     ids=["length", "header", "empty", "type"],
 )
-def test_garbage_ends_the_connection(garbage: bytes) -> None:
+async def test_garbage_ends_the_connection(garbage: bytes) -> None:
     """B248: the connection closes, and every request that waits on it fails."""
-
-    async def test(client: RemotingClient) -> None:
+    async with remoting() as client:
         for found in await ask(client, 2, lambda _: garbage):
             assert isinstance(found, NotSentError)
             assert "ended" in str(found)
         assert client._connections == {}
 
-    run(test)
 
-
-def test_no_answer_in_time() -> None:
+async def test_no_answer_in_time() -> None:
     """B248: the connection stays for others."""
-
-    async def test(client: RemotingClient) -> None:
-        async with peer() as one:
-            with pytest.raises(NotSentError, match="no answer"):
-                await client.invoke(one.addr, *lookup(), 0.05)
-            (connection,) = client._connections.values()
-            assert not connection.answers
-
-    run(test)
+    async with remoting() as client, peer() as one:
+        with pytest.raises(NotSentError, match="no answer"):
+            await client.invoke(one.addr, *lookup(), 0.05)
+        (connection,) = client._connections.values()
+        assert not connection.answers
 
 
 @pytest.mark.parametrize("addr", [CLOSED, "full", "nonsense", "a\0b:1"])
-def test_nobody_to_answer(addr: str) -> None:
+async def test_nobody_to_answer(addr: str) -> None:
     """B248: a failed connection is reported at once."""
-
-    async def test(client: RemotingClient) -> None:
-        with pytest.raises(NotSentError, match=r"connecting to .* failed|no answer"):
-            await client.invoke(addr if addr != "full" else full, *lookup(), WAIT_S)
-        assert client._connections == {}
-
     with full_port() as full:
-        run(test, connect_timeout_s=0.3)
+        async with remoting(connect_timeout_s=0.3) as client:
+            with pytest.raises(NotSentError, match=r"connecting to .* failed|no answer"):
+                await client.invoke(addr if addr != "full" else full, *lookup(), WAIT_S)
+            assert client._connections == {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
-from collections.abc import Callable, Collection, Container, Coroutine, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 from typing import Any, cast
 
 from rocketns.client.name_server import Fields, NameServer, UnusableError
@@ -142,16 +142,29 @@ class Other:
 
 
 class Bench:
-    """One upstream of a scripted name server, on virtual time. Its clock is ``now_s``, from 0."""
+    """One upstream of a scripted name server, on virtual time; used as a context manager it watches. Its clock is
+    ``now_s``, from 0.
+    """
 
     def __init__(self, script: Scripted, pace: Pace = PACE, *, notes: Notes | None = None,
                  asking: RemotingClient | None = None) -> None:  # fmt: skip
         self.server, self.notes, self.other = Server(script), notes or Notes(), Other()
         self.observed = self.notes.observed
+        self._pace, self._asking = pace, asking
+
+    async def __aenter__(self) -> Bench:
         self.upstream = CollectedServer(
-            "a", cast(NameServer, self.server), cast(ObservedJournal, self.notes), pace,
-            [cast(CollectedServer, self.other)], now_ms, asking,
+            "a", cast(NameServer, self.server), cast(ObservedJournal, self.notes), self._pace,
+            [cast(CollectedServer, self.other)], now_ms, self._asking,
         )  # fmt: skip
+        self.upstream.restore()
+        self._watching = asyncio.create_task(self.upstream.run())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._watching.cancel()
+        await asyncio.wait((self._watching,))
+        assert self._watching.cancelled(), self._watching.exception()
 
     @property
     def now_s(self) -> float:
@@ -164,24 +177,6 @@ class Bench:
     def told(self, kind: type[Event]) -> list[tuple[Any, float, float]]:
         """Events of a kind in the journal, each with since and ts."""
         return [one for one in self.notes.events if isinstance(one[0], kind)]
-
-
-def on(bench: Callable[[], Bench], test: Callable[[Bench], Coroutine[Any, Any, None]]) -> None:
-    """Run a test beside its upstream."""
-
-    async def running() -> None:
-        made = bench()
-        made.upstream.restore()
-        watching = asyncio.create_task(made.upstream.run())
-        try:
-            await test(made)
-        finally:
-            watching.cancel()
-            await asyncio.wait((watching,))
-        assert watching.cancelled(), watching.exception()
-
-    with asyncio.Runner(loop_factory=VirtualTime) as runner:
-        runner.run(running())
 
 
 def script() -> Scripted:

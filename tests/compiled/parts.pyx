@@ -2,15 +2,15 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, put_busy
+from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, SYSTEM_BUSY, TOO_MANY_REQUESTS, put_error
 from rocketns._fast.codec.requests cimport (
     Layout, RouteRequest, follows_layout, learn_layout, read_request, recognise_request
 )
 from rocketns._fast.reactor.reactors cimport Reactors
 from rocketns._fast.routes.routes cimport RouteSlots
 from rocketns._fast.routes.slots cimport (
-    ABSENT, DEFAULT, STANDARD, Answer, HANDED_OVER as HANDED_OVER_SIZE, Slot, answer_room, body_size, find_slot,
-    write_answer, write_body
+    ABSENT, DEFAULT, NO_ROOM, STANDARD, Answer, HANDED_OVER as HANDED_OVER_SIZE, Slot, find_slot, write_answer,
+    write_body
 )
 from rocketns._fast.system.threads cimport load, store
 
@@ -53,13 +53,15 @@ def answer(RouteSlots slots, const unsigned char[::1] frame, int serialize_type,
     """
     cdef RouteRequest request
     cdef Answer written
+    cdef size_t room = 1024
     cdef bytearray out
-    cdef size_t room
     if frame.shape[0] < HEAD_BYTES or not recognise_request(&frame[0], <size_t>frame.shape[0], &request):
         return None
-    room = answer_room(&slots.routes, &request, view)
-    out = bytearray(room)
-    write_answer(&slots.routes, &request, view, serialize_type, version, <uint8_t *>out, room, &written)
+    written.size = NO_ROOM
+    while written.size == NO_ROOM:
+        room *= 2
+        out = bytearray(room)
+        write_answer(&slots.routes, &request, view, serialize_type, version, <uint8_t *>out, room, &written)
     assert written.size > 0 or written.size == HANDED_OVER_SIZE
     return None if written.size == HANDED_OVER_SIZE else bytes(out[:written.size])
 
@@ -76,7 +78,8 @@ def busy(int32_t opaque, int serialize_type, int version):
     """The whole answer frame to a request beyond the rate of its host."""
     cdef bytearray out = bytearray(HEAD_BYTES_MAX)
     cdef uint8_t *start = <uint8_t *>out
-    return bytes(out[:put_busy(start, opaque, serialize_type, version) - start])
+    cdef uint8_t *end = put_error(start, SYSTEM_BUSY, opaque, serialize_type, version, TOO_MANY_REQUESTS, NULL)
+    return bytes(out[:end - start])
 
 
 def body_of(RouteSlots slots, bytes topic, bint standard, int view=0):
@@ -84,13 +87,18 @@ def body_of(RouteSlots slots, bytes topic, bint standard, int view=0):
     cdef const uint8_t *key = topic
     cdef Slot *slot = find_slot(&slots.routes, key, len(topic))
     cdef int dialect = STANDARD if standard else DEFAULT
-    cdef int64_t size = ABSENT if slot == NULL else body_size(&slots.routes, slot, dialect, view)
-    cdef bytearray out
+    cdef int64_t size = ABSENT if slot == NULL else NO_ROOM
+    cdef bytearray out = bytearray(512)
+    cdef uint8_t *start
+    while size == NO_ROOM:
+        out = bytearray(2 * len(out))
+        start = out
+        size = write_body(&slots.routes, slot, dialect, view, start, start + len(out))
     if size <= 0:
         return None if size == ABSENT else HANDED_OVER
-    out = bytearray(size)
-    write_body(&slots.routes, slot, dialect, view, <uint8_t *>out, <uint8_t *>out + size)
-    return bytes(out)
+    assert write_body(&slots.routes, slot, dialect, view, start, start + size - 1) == NO_ROOM
+    assert write_body(&slots.routes, slot, dialect, view, start, start + size) == size
+    return bytes(out[:size])
 
 
 def topic_count(RouteSlots slots):

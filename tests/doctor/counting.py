@@ -6,22 +6,26 @@ Their answers have the forms of Java's: those of brokers were recorded from Rock
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
+from interop.harness import codes
 from interop.harness.wire import frame, json_header
 from rocketns.client.name_server import Signer
-from rocketns.doctor.asking.gathering import LookTimer, gather
+from rocketns.client.tls import client_context
+from rocketns.doctor.asking.gathering import gather
 from rocketns.doctor.facts import DoctorOptions
 from rocketns.doctor.report import Report, run
 from rocketns.protocol.command import RemotingCommand
 from tests.client.peers import Peer, Serve, peer, serving
 from tests.server.tls_configs import config
+from tests.tools.scripted import Scripted
 
 NOT_SUPPORTED, TOPIC_NOT_EXIST, NO_GROUP, NOT_ONLINE, NO_PERMISSION = 3, 17, 26, 206, 16
 V5_5_0, V4_9_7 = 513, 407
@@ -33,7 +37,7 @@ def as_json(value: Any) -> bytes:
 
 
 @dataclass
-class StandIn:
+class Counting:
     """``received``: by request code. ``peer`` has the connections, and the address while it listens."""
 
     received: Counter[int] = field(default_factory=Counter)
@@ -51,20 +55,23 @@ class StandIn:
         assert self.peer is not None, "it does not listen"
         return len(self.peer.connections)
 
-    def answer(self, request: RemotingCommand) -> bytes:
-        """The frame that answers a request, which is counted."""
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.CancelledError):  # the test is over
+            await serving(self._counted)(reader, writer)
+
+    def _counted(self, request: RemotingCommand) -> bytes:
         self.received[request.code] += 1
         self.fields.append(dict(request.ext_fields or {}))
-        code, body = self.reply(request)
+        code, body = self.answer(request)
         return frame(json_header(code, opaque=request.opaque, flag=1, version=self.version), body)
 
-    def reply(self, request: RemotingCommand) -> Reply:
+    def answer(self, request: RemotingCommand) -> Reply:
         """Response code and body."""
         raise NotImplementedError
 
 
 @dataclass
-class FakeBroker(StandIn):
+class FakeBroker(Counting):
     """A broker. ``settings`` are added to its configuration; ``groups`` and ``topics`` have its configurations by name,
     ``consumers`` answers to 203 and ``offsets`` queues (topic, at the broker, consumed) by group."""
 
@@ -78,7 +85,7 @@ class FakeBroker(StandIn):
     offsets: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
     ahead_s: float = 0.0
 
-    def reply(self, request: RemotingCommand) -> Reply:
+    def answer(self, request: RemotingCommand) -> Reply:
         asked: dict[int, Callable[[RemotingCommand], Reply]] = {
             28: self._runtime, 26: self._configuration, 203: self._consumers, 208: self._offsets, 201: self._groups,
             21: self._topics,
@@ -156,56 +163,51 @@ def connected(*topics: str, model: str = "CLUSTERING") -> dict[str, Any]:
 
 
 @dataclass
-class FakeNameServer(StandIn):
-    """``groups``: by broker name its cluster, and addresses by id. ``routes``: by topic the broker names."""
+class FakeNameServer(Counting, Scripted):
+    """``brokers``: name → id → address.
 
-    groups: dict[str, tuple[str, dict[int, str]]] = field(default_factory=dict)
-    routes: dict[str, list[str]] = field(default_factory=dict)
+    ``clusters``: cluster → broker names, where a broker is not in the cluster ``c`` alone. ``later`` are the brokers of
+    the looks after the first.
+    """
+
+    clusters: dict[str, list[str]] = field(default_factory=dict)
+    later: list[dict[str, dict[int, str]]] = field(default_factory=list)
+    properties: str = "kvConfigPath=/kv\n"
+    answer = Scripted.answer
 
     def shows(self, *brokers: FakeBroker, at: str | None = None) -> None:
         """Have these brokers, at their own addresses or at another one, with their topics."""
         for one in brokers:
-            _, addrs = self.groups.setdefault(one.name, (one.cluster, {}))
-            addrs[one.broker_id] = at or one.addr
+            self.show(one.name, one.broker_id, at or one.addr, one.cluster)
             for name in one.topics:
-                self.routes.setdefault(name, []).append(one.name)
+                self.topics.setdefault(name, {})[one.name] = {}
 
-    def reply(self, request: RemotingCommand) -> Reply:
-        if request.code == 106:
-            return 0, as_json(self._cluster_info())
-        if request.code == 206:
-            return 0, as_json({"topicList": list(self.routes)})
-        if request.code == 319:
-            return 0, b"listenPort=9876\nclusterTest=false\n"
-        if request.code == 105:
-            names = self.routes.get(request.ext("topic") or "")
-            return (TOPIC_NOT_EXIST, b"") if names is None else (0, as_json(self._route(names)))
-        return NOT_SUPPORTED, b""
+    def show(self, name: str, broker_id: int, addr: str, cluster: str) -> None:
+        """Have this broker."""
+        self.brokers.setdefault(name, {})[broker_id] = addr
+        names = self.clusters.setdefault(cluster, [])
+        names += [] if name in names else [name]
 
-    def _cluster_info(self) -> dict[str, Any]:
-        clusters: dict[str, list[str]] = {}
-        for name, (cluster, _) in self.groups.items():
-            clusters.setdefault(cluster, []).append(name)
-        table = {name: self._broker_data(name) for name in self.groups}
-        return {"brokerAddrTable": table, "clusterAddrTable": clusters}
+    def _cluster_info(self) -> Any:
+        is_later = self.later and self.received[codes.GET_BROKER_CLUSTER_INFO] > 1
+        brokers = self.later.pop(0) if is_later else self.brokers
+        return {
+            "brokerAddrTable": {name: self._group(name, addrs) for name, addrs in brokers.items()},
+            "clusterAddrTable": self.clusters or {"c": list(brokers)},
+        }
 
-    def _broker_data(self, name: str) -> dict[str, Any]:
-        cluster, addrs = self.groups[name]
-        return {"brokerAddrs": addrs, "brokerName": name, "cluster": cluster, "enableActingMaster": False}
-
-    def _route(self, names: list[str]) -> dict[str, Any]:
-        queues = [{"brokerName": name, "perm": 6, "readQueueNums": 4, "topicSysFlag": 0, "writeQueueNums": 4}
-                  for name in names]  # fmt: skip
-        return {"brokerDatas": [self._broker_data(name) for name in names if name in self.groups],
-                "filterServerTable": {}, "queueDatas": queues}  # fmt: skip
+    def _group(self, name: str, addrs: dict[int, str] | None = None) -> dict[str, Any]:
+        shown = self.brokers.get(name, {}) if addrs is None else addrs
+        cluster = next((one for one, names in self.clusters.items() if name in names), "c")
+        return {"cluster": cluster, "brokerName": name, "brokerAddrs": {str(key): addr for key, addr in shown.items()}}
 
 
 @asynccontextmanager
-async def listening(*standins: StandIn, serve: Serve | None = None) -> AsyncIterator[None]:
+async def listening(*peers: Counting, serve: Serve | None = None) -> AsyncIterator[None]:
     """They listen until the end. ``serve`` replaces what they answer."""
     async with AsyncExitStack() as stack:
-        for one in standins:
-            one.peer = await stack.enter_async_context(peer(serve or serving(one.answer)))
+        for one in peers:
+            one.peer = await stack.enter_async_context(peer(serve or one.serve))
         yield
 
 
@@ -219,4 +221,4 @@ async def examine(
     addrs = tuple(one if isinstance(one, str) else one.addr for one in name_servers)
     settings = {"timeout_s": TIMEOUT_S} | options
     asked = DoctorOptions(addrs, tls=tls, **settings)
-    return run(await gather(asked, replace(config(), enable=tls), signer, print, LookTimer()))
+    return run(await gather(asked, client_context(config()) if tls else None, signer, print))

@@ -104,8 +104,8 @@ def test_offsets_of_a_group_that_broadcasts_are_not_looked_at() -> None:
 
 def test_brokers_that_refuse_to_say_leave_the_group_unknown() -> None:
     class Closed(FakeBroker):
-        def reply(self, request: Any) -> Reply:
-            return (NO_PERMISSION, b"") if request.code in (201, 203, 208, 352) else super().reply(request)
+        def answer(self, request: Any) -> Reply:
+            return (NO_PERMISSION, b"") if request.code in (201, 203, 208, 352) else super().answer(request)
 
     async def scene() -> list[Diagnosis]:
         one, name_server = Closed(topics={"Orders": topic("Orders")}), FakeNameServer()
@@ -196,7 +196,7 @@ def test_of_a_large_fleet_some_brokers_of_each_cluster_are_asked() -> None:
             port = broker.addr.rpartition(":")[2]
             for number in range(100):
                 cluster = "small" if number == 50 else "large"
-                name_server.groups[f"broker-{number}"] = (cluster, {0: f"127.0.1.{number + 1}:{port}"})
+                name_server.show(f"broker-{number}", 0, f"127.0.1.{number + 1}:{port}", cluster)
             report = await examine(name_server)
         assert len(report.facts.addresses) == BROKERS_MAX
         assert report.facts.left_out == 100 - BROKERS_MAX
@@ -234,9 +234,9 @@ def test_clock_is_known_to_a_second_and_what_the_answer_took(runtime: str, ran_s
 
 def test_table_of_topics_that_cannot_be_read_ends_nothing() -> None:
     class Broken(FakeBroker):
-        def reply(self, request: RemotingCommand) -> Reply:
+        def answer(self, request: RemotingCommand) -> Reply:
             table = b'{"topicConfigTable":{"Orders":{"perm":}}}'
-            return (0, table) if request.code == 21 else super().reply(request)
+            return (0, table) if request.code == 21 else super().answer(request)
 
     async def scene() -> Report:
         name_server, hostile = FakeNameServer(), Broken(version=V4_9_7)
@@ -368,7 +368,7 @@ LIES: dict[str, bytes] = {
 @pytest.mark.parametrize("body", LIES.values(), ids=LIES)
 def test_answers_that_lie_are_as_if_there_were_none(body: bytes) -> None:
     class Liar(FakeBroker):
-        def reply(self, _request: RemotingCommand) -> tuple[int, bytes]:
+        def answer(self, _request: RemotingCommand) -> tuple[int, bytes]:
             return 0, body
 
     async def scene() -> Report:

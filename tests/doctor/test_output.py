@@ -30,8 +30,9 @@ from rocketns.fleet.group_view import GroupView
 from rocketns.logtext import LINE_CHARACTERS_MAX
 from rocketns.protocol.body.route import TopicRouteData, queue_data
 from tests.client.peers import CLOSED as REFUSING
+from tests.doctor.counting import FakeNameServer
+from tests.doctor.examining import examined
 from tests.doctor.page import EXAMPLES, PAGES, TOPIC, fleet, headings, written
-from tests.doctor.standin import StandIn, examined
 
 
 def test_each_check_has_an_example() -> None:
@@ -63,20 +64,20 @@ def in_order(*findings: Diagnosis) -> list[str]:
 
 
 def test_what_is_wrong_comes_before_what_cannot_be_told() -> None:
-    unknown, ill = (Diagnosis(FIRST, state, state.name) for state in (Health.UNKNOWN, Health.ILL))
+    unknown, ill = (Diagnosis(state.name, state=state, check=FIRST) for state in (Health.UNKNOWN, Health.ILL))
     assert in_order(unknown, ill) == ["ILL", "UNKNOWN"]
 
 
 def test_what_explains_more_comes_first_whatever_its_place_in_the_table() -> None:
-    part = Diagnosis(FIRST, Health.ILL, "part", weight=Weight.PARTLY)
-    whole = Diagnosis(LAST, Health.ILL, "whole", weight=Weight.EXPLAINS)
+    part = Diagnosis("part", check=FIRST, weight=Weight.PARTLY)
+    whole = Diagnosis("whole", check=LAST, weight=Weight.EXPLAINS)
     assert in_order(part, whole) == ["whole", "part"]
 
 
 def test_a_cause_comes_before_what_follows_from_it_though_it_weighs_less() -> None:
-    cause = Diagnosis(FIRST, Health.ILL, "cause", weight=Weight.PARTLY)
-    other = Diagnosis("other", Health.ILL, "other", weight=Weight.PRECISELY)
-    effect = Diagnosis(LAST, Health.ILL, "effect", weight=Weight.EXPLAINS, follows=frozenset({FIRST}))
+    cause = Diagnosis("cause", check=FIRST, weight=Weight.PARTLY)
+    other = Diagnosis("other", check="other", weight=Weight.PRECISELY)
+    effect = Diagnosis("effect", check=LAST, weight=Weight.EXPLAINS, follows=(FIRST,))
     assert in_order(effect, cause, other) == ["other", "cause", "effect"]
 
 
@@ -132,7 +133,7 @@ def text(report: Report) -> str:
 
 
 def test_names_from_the_network_control_no_terminal() -> None:
-    one = StandIn({"broker\x1b[2J": {1: "10.0.0.1:1\n2"}}, {"T": {}})
+    one = FakeNameServer({"broker\x1b[2J": {1: "10.0.0.1:1\n2"}}, {"T": {}})
     report = examined(one, topics=("T",))
     assert "\x1b" not in text(report)
     assert "broker\\x1b[2J" in text(report)

@@ -18,8 +18,8 @@ from rocketns.doctor.report import Report, run
 from rocketns.protocol.body.route import QueueData
 from tests.client.peers import Serve
 from tests.doctor.counting import FakeBroker, FakeNameServer, examine, listening
+from tests.doctor.examining import found, gathered, ill
 from tests.doctor.page import NS_1, NS_2, RW, TOPIC, TOPICS, A, B, broker, fleet, name_server, reached
-from tests.doctor.standin import found, gathered, ill
 from tests.doctor.test_asking import hang
 
 NO_WRITES = QueueData(8, 8, 4, 0)

@@ -8,11 +8,12 @@ from interop.harness import codes
 from rocketns.doctor.facts import BrokerFacts
 from rocketns.doctor.finding import Health, Weight
 from rocketns.doctor.report import run
+from tests.doctor.counting import FakeNameServer
+from tests.doctor.examining import CREATION, ONE, SYSTEM, TWO, examined, found, ill, well
 from tests.doctor.page import NS_1, fleet, name_server
-from tests.doctor.standin import CREATION, ONE, SYSTEM, TWO, StandIn, examined, found, ill, well
 
 
-def without_creation() -> StandIn:
+def without_creation() -> FakeNameServer:
     one = well()
     del one.topics["TBW102"]
     return one
@@ -100,11 +101,11 @@ def test_such_a_topic_raises_the_suspicion_of_two_masters_which_is_looked_into()
     one = well()
     one.later = [one.brokers, {"broker-a": {0: "10.0.0.9:10911"}, "broker-b": {0: TWO}}, one.brokers]
     assert ill(examined(one, topics=("Orders",), told=(LOST,)))[0] == "two-masters"
-    assert one.asked.count(codes.GET_BROKER_CLUSTER_INFO) == 3
+    assert one.received[codes.GET_BROKER_CLUSTER_INFO] == 3
 
 
 def test_what_is_asked_is_not_called_well_without_an_answer() -> None:
-    one = StandIn({"broker-a": {0: ONE}, "broker-b": {0: TWO}}, {**SYSTEM, **CREATION})
+    one = FakeNameServer({"broker-a": {0: ONE}, "broker-b": {0: TWO}}, {**SYSTEM, **CREATION})
     one.wrong = {codes.GET_ROUTEINFO_BY_TOPIC: 1}
     report = examined(one, topics=("Orders",))
     assert (ill(report), found(report, "topic-missing").state) == (["name-server-reachable"], Health.UNKNOWN)

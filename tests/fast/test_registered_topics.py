@@ -250,7 +250,7 @@ recorded_topics = st.dictionaries(
 
 
 def line(queues: dict[str, QueueData]) -> bytes:
-    (listed,) = encoding.topic_lists(list(queues), list(queues.values()))
+    listed, _ = encoding.topic_list(list(queues), list(queues.values()))
     return orjson.dumps({"topics": listed}) + b"\n"
 
 

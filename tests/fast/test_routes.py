@@ -13,13 +13,13 @@ from hypothesis.stateful import invariant, rule
 
 from rocketns._fast.routes.routes import RouteSlots, bucket_digests, topic_digest, topics_of_bucket
 from rocketns._fast.routes.routes import topic_count as counted_topics
-from rocketns.fleet.digests import digest_of
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import TopicConfig, TopicRouteData
 from rocketns.protocol.codes import DIGEST_BUCKETS, MASTER_ID
 from rocketns.routeinfo import view
 from rocketns.server.publishing.publisher import Publisher
 from tests.compiled.parts import HANDED_OVER, body_of, topic_count
+from tests.fleet.digests import digest_of
 from tests.routeinfo.manager import Broker, Manager
 from tests.routeinfo.test_machine import SEED, RouteMachine, brokers, queues
 from tests.support.profile import run_machine

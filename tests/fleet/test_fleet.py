@@ -16,7 +16,7 @@ from interop.harness.wire import Client
 from rocketns.errors import BodyDecodeError
 from rocketns.fleet import digests
 from rocketns.fleet import nearest as module
-from rocketns.fleet.digests import KEPT_CHARACTERS_MAX, digest_of, extras_digest, queues_digest, read_route
+from rocketns.fleet.digests import KEPT_CHARACTERS_MAX, extras_digest, queues_digest, read_route
 from rocketns.fleet.nearest import (
     COMPARED_MAX,
     LETTERS_MAX,
@@ -27,6 +27,7 @@ from rocketns.fleet.nearest import (
     nearest,
 )
 from rocketns.protocol.codes import DIGEST_BUCKETS
+from tests.fleet.digests import digest_of
 from tests.support.inprocess import TimedServer
 
 VALUES_MAX = 1000

@@ -14,8 +14,9 @@ import pytest
 from interop.harness.servers import NameServer
 from interop.traffic.corpus import CORPUS, play
 from rocketns.protocol.command import decode
-from rocketns.shadow.recording import SECRET_FIELDS, read_recording
+from rocketns.shadow.recording import read_recording
 from rocketns.shadow.replay import Result
+from rocketns.tools.decode.showing import SECRET_FIELDS
 
 CLIENTS = (
     "broker-4.9.7", "broker-5.3.3", "broker-5.5.0", "go", "java-4.9.7", "java-5.5.0", "master-5.5.0", "mqadmin-5.5.0",

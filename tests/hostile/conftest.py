@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import resource
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -12,6 +13,7 @@ import pytest
 
 from interop.harness.servers import NameServer
 from tests.support.live import LiveServer
+from tests.support.starting import stopped_after
 
 StartServer = Callable[..., NameServer]
 StartLive = Callable[..., LiveServer]
@@ -21,18 +23,16 @@ NO_TIME_LIMIT: dict[str, object] = {"rocketns.progressSeconds": 0}
 
 
 @pytest.fixture
-def start_server(server_class: type[NameServer], tmp_path: Path) -> Iterator[StartServer]:
+def start_server(server_class: type[NameServer], tmp_path: Path, request: pytest.FixtureRequest) -> StartServer:
     """Start a rocketns: ``start_server({"rocketns.connectionsMax": 10})``; stopped after the test."""
-    started: list[NameServer] = []
+    homes = (tmp_path / f"ns{number}" for number in itertools.count())
 
     def start(properties: dict[str, object] | None = None, **more: object) -> NameServer:
-        started.append(server_class(tmp_path / f"ns{len(started)}", properties, **more))  # type: ignore[arg-type]
-        spare_the_machine(started[-1])
-        return started[-1]
+        server = server_class(next(homes), properties, **more)  # type: ignore[arg-type]
+        spare_the_machine(server)
+        return server
 
-    yield start
-    for server in started:
-        server.stop()
+    return stopped_after(request, start)
 
 
 @pytest.fixture

@@ -93,29 +93,23 @@ class Port:
         return guard
 
 
-def test_a_crowd_of_one_host_waits_for_the_probe_of_another() -> None:
-    async def steps() -> None:
-        port = Port()
-        crowd = [port.asks(OTHER) for _ in range(CONNECTIONS_MAX - 1)]
-        await asyncio.sleep(0)
-        port.asks(PROBE)
-        await asyncio.sleep(0)
-        assert PROBE in port.begun
-        assert len(port.begun) <= 2 * REQUESTS_PER_TURN_MAX < len(crowd)
-
-    asyncio.run(steps())
+async def test_a_crowd_of_one_host_waits_for_the_probe_of_another() -> None:
+    port = Port()
+    crowd = [port.asks(OTHER) for _ in range(CONNECTIONS_MAX - 1)]
+    await asyncio.sleep(0)
+    port.asks(PROBE)
+    await asyncio.sleep(0)
+    assert PROBE in port.begun
+    assert len(port.begun) <= 2 * REQUESTS_PER_TURN_MAX < len(crowd)
 
 
-def test_a_connection_that_ended_has_no_turn() -> None:
-    async def steps() -> None:
-        port = Port()
-        for _ in range(REQUESTS_PER_TURN_MAX):
-            port.asks(PROBE).connection_lost(None)
-        port.asks(PROBE)
-        await asyncio.sleep(0)
-        assert port.begun == [PROBE]
-
-    asyncio.run(steps())
+async def test_a_connection_that_ended_has_no_turn() -> None:
+    port = Port()
+    for _ in range(REQUESTS_PER_TURN_MAX):
+        port.asks(PROBE).connection_lost(None)
+    port.asks(PROBE)
+    await asyncio.sleep(0)
+    assert port.begun == [PROBE]
 
 
 COUNT = 20
@@ -199,7 +193,7 @@ async def probed(addr: str) -> tuple[bool, str | None]:
     return listed == (addr,), why
 
 
-def test_each_lookup_is_for_another_topic(monkeypatch: pytest.MonkeyPatch, server: Process) -> None:
+async def test_each_lookup_is_for_another_topic(monkeypatch: pytest.MonkeyPatch, server: Process) -> None:
     """So who sees one cannot register it in time. None is long enough for the journal to keep its name."""
     asked: list[str] = []
 
@@ -209,6 +203,6 @@ def test_each_lookup_is_for_another_topic(monkeypatch: pytest.MonkeyPatch, serve
 
     monkeypatch.setattr(name_server, "encode_request", recorded)
     for _ in range(2):
-        assert asyncio.run(probed(f"127.0.0.1:{server.port}")) == (True, None)
+        assert await probed(f"127.0.0.1:{server.port}") == (True, None)
     assert len({*asked}) == 4
     assert all(len(topic) > TOPIC_CHARS_MAX for topic in asked)

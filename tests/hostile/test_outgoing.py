@@ -22,6 +22,7 @@ from tests.hostile.witness import MB, Witness
 from tests.support.inprocess import TimedServer
 from tests.support.proxyheaders import v1
 from tests.support.receiver import Accepted
+from tests.support.starting import stopped_after
 from tests.timed.steps import SECOND, pass_time
 
 HERE, THERE = "127.0.0.2", "127.0.0.3"
@@ -70,17 +71,10 @@ Serve = Callable[..., TimedServer]
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
+def serve(tmp_path: Path, request: pytest.FixtureRequest) -> Serve:
     """Start a server: ``serve(**{"rocketns.askNetworks": "127.0.0.0/8"})``; stopped after the test."""
-    started: list[TimedServer] = []
-
-    def start(**properties: object) -> TimedServer:
-        started.append(TimedServer(tmp_path, {"rocketns.reactors": 2} | SILENT | ON | properties))
-        return started[-1]
-
-    yield start
-    for server in started:
-        server.stop()
+    own = {"rocketns.reactors": 2} | SILENT | ON
+    return stopped_after(request, lambda **given: TimedServer(tmp_path, own | given))
 
 
 @pytest.fixture

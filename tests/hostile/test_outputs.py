@@ -18,8 +18,8 @@ from interop.harness.payloads import data_version, dumps, register_ext
 from interop.harness.ports import free_port
 from interop.harness.servers import NameServer
 from interop.harness.wire import Answer, Client, eventually
-from rocketns.admin.api.handlers import ROUTE_BYTES_MAX
 from rocketns.admin.api.paging import PAGE_BYTES_MAX
+from rocketns.admin.api.route import ROUTE_BYTES_MAX
 from rocketns.admin.api.tables import TABLES
 from rocketns.admin.page.stream import MESSAGE_BYTES_MAX
 from rocketns.errors import AnswerTooLarge

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +21,16 @@ from tests.behaviour.steps import register, register_with, registered
 from tests.behaviour.views import ask_route, cluster_info, topic_list
 from tests.processor.asking import World
 from tests.support.inprocess import TimedServer
+from tests.support.starting import stopped_after
 
 Serve = Callable[..., TimedServer]
 FORMS: dict[str, Callable[..., bytes]] = {"plain": register_body, "compressed": compressed_body}
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
+def serve(tmp_path: Path, request: pytest.FixtureRequest) -> Serve:
     """A server in this process, with one reactor: ``serve({"rocketns.routesMax": 10})``. Control has the tables."""
-    started: list[TimedServer] = []
-
-    def start(properties: dict[str, object] | None = None) -> TimedServer:
-        started.append(TimedServer(tmp_path, {"rocketns.reactors": 1} | (properties or {})))
-        return started[-1]
-
-    yield start
-    for server in started:
-        server.stop()
+    return stopped_after(request, lambda given=None: TimedServer(tmp_path, {"rocketns.reactors": 1} | (given or {})))
 
 
 def topics_of(names: Names, count: int, prefix: str = "T") -> list[dict[str, Any]]:

@@ -37,10 +37,16 @@ BEATS = 5
 LARGE = [f"{CONTROLS}{number}" for number in range(400)]
 
 
+def large(**config: int) -> Told:
+    """After a registration of LARGE."""
+    told = Told(**config)
+    told.of(told.manager.register(MASTER, table_of(*LARGE)))
+    return told
+
+
 def test_the_topics_of_a_large_registration_are_written_in_pieces() -> None:
     """Control encodes a bounded part of them, and the rest between other work."""
-    told = Told()
-    told.of(told.manager.register(MASTER, table_of(*LARGE)))
+    told = large()
     assert sum(len(one.get("topics", ())) for one in told.records) * 6 * 4_096 <= buffer.AT_ONCE_BYTES_MAX
     pieces = []
     while run_work(told.journal, 1):
@@ -73,8 +79,7 @@ def test_a_member_that_was_there_loses_its_data_version_too() -> None:
 
 def test_many_changes_of_the_same_topics_have_one_record_each() -> None:
     """A frame of a hundred bytes changes all topics of a broker: the permission of 400 names of 4 KiB."""
-    told = Told()
-    told.of(told.manager.register(MASTER, table_of(*LARGE)))
+    told = large()
     run_work(told.journal)
     told.take()
     for _ in range(50):
@@ -112,8 +117,7 @@ def test_a_reader_of_everything_knows_the_tables_whatever_changed_meanwhile(
 
 def test_more_than_the_bound_is_lost_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deferred, "ENTRIES_MAX", 100)
-    told = Told()
-    told.of(told.manager.register(MASTER, table_of(*LARGE)))
+    told = large()
     run_work(told.journal)
     told.take()
     assert told.journal.buffer.lost_total == 1
@@ -122,8 +126,7 @@ def test_more_than_the_bound_is_lost_and_counted(monkeypatch: pytest.MonkeyPatch
 
 def test_characters_of_names_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deferred, "CHARACTERS_MAX", 100 * 4_096)
-    told = Told()
-    told.of(told.manager.register(MASTER, table_of(*LARGE)))
+    told = large()
     assert told.journal.buffer.lost_total == 1
 
 
@@ -191,8 +194,7 @@ def wipe_without_a_flush(told: Told, times: int) -> int:
 
 def test_large_records_have_a_share_between_two_flushes() -> None:
     """Small frames that change many topics again and again fill no disk, and no honest record waits for them."""
-    told = Told(journal_buffer_bytes=1 << 20)
-    told.of(told.manager.register(MASTER, table_of(*LARGE)))
+    told = large(journal_buffer_bytes=1 << 20)
     for _ in range(3):
         assert 1 << 20 < wipe_without_a_flush(told, 100) <= (buffer.LARGE_SHARE << 20) + 2 * journal_module.STEP_BYTES
         told.take()
@@ -201,8 +203,7 @@ def test_large_records_have_a_share_between_two_flushes() -> None:
 
 def test_topics_of_one_peer_leave_room_for_brokers_with_long_names() -> None:
     """Their records are large too, and cannot wait."""
-    told = Told(journal_buffer_bytes=1 << 20)
-    told.of(told.manager.register(MASTER, table_of(*LARGE)))
+    told = large(journal_buffer_bytes=1 << 20)
     wipe_without_a_flush(told, 100)
     names = [f"{CONTROLS}{number}" for number in range(30)]
     for number, name in enumerate(names):
@@ -267,8 +268,7 @@ def test_names_that_were_written_make_room_for_others(monkeypatch: pytest.Monkey
 
 
 def test_the_stop_writes_waiting_records() -> None:
-    told = Told()
-    told.of(told.manager.register(MASTER, table_of(*LARGE)))
+    told = large()
     told.journal.stop(BOOT_MS)
     told.records += told.writer.take()
     assert told.records[-1]["ev"] == "stop"

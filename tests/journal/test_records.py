@@ -18,8 +18,8 @@ from rocketns.journal.chain import NO_HASH
 from rocketns.journal.effects import LARGE_BEAT_BYTES, LARGE_BEAT_EVERY_MS
 from rocketns.journal.journal import Journal
 from rocketns.journal.record import KINDS
-from rocketns.journal.restore import JournalPass, StoredFile
-from rocketns.journal.segments import Segment, day_of
+from rocketns.journal.restore import JournalPass
+from rocketns.journal.segments import Segment, StoredFile, day_of
 from rocketns.protocol.body.route import DataVersion, queue_data
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.doubt import Doubt, DoubtReason
@@ -63,6 +63,13 @@ def told() -> Told:
     return told
 
 
+@pytest.fixture
+def known(told: Told) -> Told:
+    """After the records of MASTER and of two topics."""
+    told.of(told.manager.register(MASTER, table_of("a", "b")))
+    return told
+
+
 def test_the_first_records_are_open_and_start() -> None:
     _, writer = memory_journal(Manager().tables, {"ns": {"k": "v"}})
     head = {"boot": BOOT_MS, "ts": BOOT_MS * 1000}
@@ -81,18 +88,14 @@ def test_a_registration_is_reg_then_its_topics(told: Told) -> None:
     ]
 
 
-def test_the_same_registration_again_is_a_heartbeat(told: Told) -> None:
-    told.manager.register(MASTER, table_of("a", "b"))
-    told.of()
-    told.manager.now_ms += 30_000
-    assert told.of(told.manager.register(MASTER, table_of("a", "b"))) == [{"ev": "hb"} | KEY | TOLD | {"gap": 30_000}]
+def test_the_same_registration_again_is_a_heartbeat(known: Told) -> None:
+    known.manager.now_ms += 30_000
+    assert known.of(known.manager.register(MASTER, table_of("a", "b"))) == [{"ev": "hb"} | KEY | TOLD | {"gap": 30_000}]
 
 
-def test_a_changed_topic_comes_with_the_heartbeat_that_brought_it(told: Told) -> None:
-    told.manager.register(MASTER, table_of("a", "b"))
-    told.of()
+def test_a_changed_topic_comes_with_the_heartbeat_that_brought_it(known: Told) -> None:
     changed = table_of("a", b=queue_data(4, 4, 4, 1))
-    assert told.of(told.manager.register(MASTER.next_version(), changed)) == [
+    assert known.of(known.manager.register(MASTER.next_version(), changed)) == [
         {"ev": "hb", "gap": 0} | KEY | TOLD | {"dvc": 2},
         {"ev": "tput", "broker": BROKER, "cause": "heartbeat", "topics": [{"t": "b", "r": 4, "w": 4, "p": 4, "s": 1}]},
     ]
@@ -107,23 +110,19 @@ def test_a_changed_topic_comes_with_the_heartbeat_that_brought_it(told: Told) ->
         ({"acting": False}, {"acting": False}),
     ],
 )
-def test_a_heartbeat_says_what_changed_of_the_broker_once(told: Told, change: dict, told_again: dict) -> None:
-    told.manager.register(MASTER, table_of("a", "b"))
-    told.of()
+def test_a_heartbeat_says_what_changed_of_the_broker_once(known: Told, change: dict, told_again: dict) -> None:
     expected = {"ev": "hb", "gap": 0} | KEY | TOLD | ATTRIBUTES | told_again
     expected = {name: value for name, value in expected.items() if value is not None}
-    assert told.of(told.manager.register(MASTER.but(**change), table_of("a", "b"))) == [expected]
-    assert told.of(told.manager.register(MASTER.but(**change), table_of("a", "b"))) == [
+    assert known.of(known.manager.register(MASTER.but(**change), table_of("a", "b"))) == [expected]
+    assert known.of(known.manager.register(MASTER.but(**change), table_of("a", "b"))) == [
         {"ev": "hb", "gap": 0} | KEY | TOLD
     ]
 
 
-def test_a_heartbeat_without_registration(told: Told) -> None:
-    told.manager.register(MASTER, table_of("a", "b"))
-    told.of()
-    refreshed = told.manager.tables.refresh(CLUSTER, ADDR, told.manager.now_ms + 1_000)
-    assert told.events(*refreshed) == [{"ev": "hb", "gap": 1_000} | KEY | TOLD]
-    assert told.events(*told.manager.tables.refresh(CLUSTER, "nobody:1", 0)) == []
+def test_a_heartbeat_without_registration(known: Told) -> None:
+    refreshed = known.manager.tables.refresh(CLUSTER, ADDR, known.manager.now_ms + 1_000)
+    assert known.events(*refreshed) == [{"ev": "hb", "gap": 1_000} | KEY | TOLD]
+    assert known.events(*known.manager.tables.refresh(CLUSTER, "nobody:1", 0)) == []
 
 
 def test_large_heartbeats_are_recorded_once_in_ten_seconds(told: Told) -> None:
@@ -147,19 +146,17 @@ def test_a_large_heartbeat_that_ends_a_doubt_is_recorded(told: Told) -> None:
     assert [one["ev"] for one in told.events(*manager.tables.refresh(CLUSTER, ADDR, manager.now_ms))] == ["hb"]
 
 
-def test_a_doubt_its_reason_and_what_ends_it(told: Told) -> None:
-    told.manager.register(MASTER, table_of("a", "b"))
-    told.of()
-    told.manager.now_ms += 120_001
-    doubt = Doubt(DoubtReason.SILENT_TOGETHER, told.manager.now_ms, told.manager.now_ms + 600_000, BOOT_MS)
-    key = told.manager.key(MASTER)
-    assert told.events(*liveness.doubt_broker(told.manager.tables, key, doubt, told.manager.now_ms)) == [
+def test_a_doubt_its_reason_and_what_ends_it(known: Told) -> None:
+    known.manager.now_ms += 120_001
+    doubt = Doubt(DoubtReason.SILENT_TOGETHER, known.manager.now_ms, known.manager.now_ms + 600_000, BOOT_MS)
+    key = known.manager.key(MASTER)
+    assert known.events(*liveness.doubt_broker(known.manager.tables, key, doubt, known.manager.now_ms)) == [
         {"ev": "doubt", "gap": 120_001, "doubt": "silent_together", "seen": BOOT_MS} | KEY
     ]
-    told.manager.now_ms += 600_001
-    assert [request.cause for request in liveness.overdue_unconfirmed(told.manager.tables, told.manager.now_ms)]
-    told.manager.scan()
-    assert told.of()[0] == {"ev": "down", "gap": 720_002, "cause": "unconfirmed"} | KEY
+    known.manager.now_ms += 600_001
+    assert [request.cause for request in liveness.overdue_unconfirmed(known.manager.tables, known.manager.now_ms)]
+    known.manager.scan()
+    assert known.of()[0] == {"ev": "down", "gap": 720_002, "cause": "unconfirmed"} | KEY
 
 
 @pytest.mark.parametrize(
@@ -178,37 +175,31 @@ def test_data_versions_that_lack_something(told: Told, version: DataVersion | No
 
 
 @pytest.mark.parametrize("cause", [Cause.UNREGISTER, Cause.EXPIRED, Cause.CHANNEL_CLOSE, Cause.CHANNEL_EXCEPTION])
-def test_a_broker_that_goes_takes_its_topics(told: Told, cause: Cause) -> None:
-    told.manager.register(MASTER, table_of("a", "b"))
-    told.of()
-    told.manager.now_ms += 123_000
-    assert told.of(told.manager.unregister(MASTER.leaving(cause))) == [
+def test_a_broker_that_goes_takes_its_topics(known: Told, cause: Cause) -> None:
+    known.manager.now_ms += 123_000
+    assert known.of(known.manager.unregister(MASTER.leaving(cause))) == [
         {"ev": "down"} | KEY | {"gap": 123_000, "cause": cause},
         {"ev": "tdel", "broker": BROKER, "cause": cause, "topics": [{"t": "a"}, {"t": "b"}]},
     ]
 
 
-def test_an_address_that_takes_an_id_displaces_the_one_that_had_it(told: Told) -> None:
-    told.manager.register(MASTER, table_of("a", "b"))
-    told.of()
-    told.manager.now_ms += 7
+def test_an_address_that_takes_an_id_displaces_the_one_that_had_it(known: Told) -> None:
+    known.manager.now_ms += 7
     taken = MASTER.but(addr=OTHER, version=VERSION._replace(state_version=1))
-    down, reg, *_ = told.of(told.manager.register(taken, table_of("a", "b")))
+    down, reg, *_ = known.of(known.manager.register(taken, table_of("a", "b")))
     assert down == {"ev": "down"} | KEY | {"gap": 7, "cause": "conflict"}
     assert (reg["ev"], reg["addr"]) == ("reg", OTHER)
 
 
-def test_tools_change_topics(told: Told) -> None:
-    told.manager.register(MASTER, table_of("a", "b"))
-    told.of()
+def test_tools_change_topics(known: Told) -> None:
     put = {"ev": "tput", "broker": BROKER}
-    assert told.of(told.manager.register_topic("c", (BROKER, NORMAL))) == [
+    assert known.of(known.manager.register_topic("c", (BROKER, NORMAL))) == [
         put | {"cause": "topic", "topics": [{"t": "c"} | ENTRY]}
     ]
-    wiped, *_ = told.of(told.manager.wipe_write_perm(BROKER))
+    wiped, *_ = known.of(known.manager.wipe_write_perm(BROKER))
     assert (wiped["cause"], [one["p"] for one in wiped["topics"]]) == ("perm", [4, 4, 4])
-    assert told.of(told.manager.wipe_write_perm(BROKER)) == []
-    assert told.of(told.manager.delete_topic("a")) == [
+    assert known.of(known.manager.wipe_write_perm(BROKER)) == []
+    assert known.of(known.manager.delete_topic("a")) == [
         {"ev": "tdel", "broker": BROKER, "cause": "admin", "topics": [{"t": "a"}]}
     ]
 
@@ -308,7 +299,7 @@ NAMES = st.text(alphabet='",\\a\n\u20ac', max_size=6)
 @example(['a",', "b"])
 def test_topic_names_of_any_text_are_read_back(names: list[str]) -> None:
     queues = [queue_data(number, 2, 6, 0) for number in range(len(names))]
-    (listed,) = encoding.topic_lists(names, queues)
+    listed, _ = encoding.topic_list(names, queues)
     read = json.loads(b"{" + encoding.columns("tput", {"topics": listed}))["topics"]
     assert [(one["t"], one["r"]) for one in read] == [(name, number) for number, name in enumerate(names)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from tests.journal.files import records_of
 from tests.journal.replay import Record, check_columns, check_sequence, kinds
 from tests.processor.asking import World
 from tests.support.inprocess import TimedServer
+from tests.support.starting import stopped_after
 from tests.timed.steps import pass_time
 
 HOUR_MS, MINUTE_MS = 3_600_000, 60_000
@@ -28,24 +29,15 @@ def names() -> Names:
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[..., TimedServer]]:
+def serve(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., TimedServer]:
     """A server whose journal is in ``tmp_path / "j"``, and that restores nothing; stopped after the test."""
-    started: list[TimedServer] = []
-
-    def start(**properties: object) -> TimedServer:
-        settings = {
-            "journalPath": tmp_path / "j",
-            "journalNs": "n1",
-            "serverChannelMaxIdleTimeSeconds": 10**6,
-            "rocketns.restore": "false",
-        }
-        started.append(TimedServer(tmp_path, settings | properties))
-        return started[-1]
-
-    yield start
-    for server in started:
-        if server.loop.is_running():
-            server.stop()
+    settings = {
+        "journalPath": tmp_path / "j",
+        "journalNs": "n1",
+        "serverChannelMaxIdleTimeSeconds": 10**6,
+        "rocketns.restore": "false",
+    }
+    return stopped_after(request, lambda **properties: TimedServer(tmp_path, settings | properties))
 
 
 def ask(client: Client, topic: str, **header: object) -> int:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from rocketns.journal import journal as journal_module
-from rocketns.journal import snapshot
 from rocketns.journal.journal import HOUR_MS, Journal
+from rocketns.journal.record import TOPICS_IN_RECORD_MAX
 from rocketns.journal.snapshot import SnapshotWriter
 from rocketns.protocol.body.route import queue_data
 from rocketns.routeinfo.doubt import DoubtReason
@@ -99,7 +99,7 @@ def test_a_large_snapshot_is_written_in_steps_of_bounded_work(
     while run_work(journal, 1):
         most = max(most, sum(written))
         written.clear()
-    assert 0 < most <= journal_module.STEP_ENTRIES + snapshot.TOPICS_IN_RECORD_MAX
+    assert 0 < most <= journal_module.STEP_ENTRIES + TOPICS_IN_RECORD_MAX
     journal.buffer.flush(NEXT_HOUR)
     records = writer.take()
     State().apply(one for one in records if one["ev"] == "snap").check(manager.tables)

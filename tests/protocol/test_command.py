@@ -14,13 +14,10 @@ from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame, json_head
 from rocketns.errors import MalformedFrame
 from rocketns.protocol import command, headers
 from rocketns.protocol.bounds import EXT_PAIRS_MAX
-from rocketns.protocol.codes import ZONE_MODE, ZONE_NAME, LanguageCode
+from rocketns.protocol.codes import LanguageCode
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.headers import (
-    BrokerAddressRequestHeader,
-    RegisterBrokerRequestHeader,
     decode_header,
-    requested_zone,
 )
 from rocketns.protocol.json import fastjson
 from tests.protocol.strategies import (
@@ -53,23 +50,6 @@ binary_frames = st.builds(
 any_headers = st.builds(frame, any_bytes, st.binary(max_size=20), st.integers(0, 255))
 
 
-def test_a_json_header_is_read_field_by_field() -> None:
-    """B001, B003, B015."""
-    header = json_header(105, {"topic": "T", "e": ""}, opaque=-7, version=401, flag=2, language="GO")
-    read = command.decode(frame(header.replace(b'"JSON"', b'"ROCKETMQ"'), b"body"))
-    assert read == RemotingCommand(105, 401, -7, 2, {"topic": "T", "e": ""}, b"body", "GO")
-    assert (read.ext("topic"), read.ext("e"), read.ext("none")) == ("T", "", None)
-
-
-def test_a_binary_header_is_read_field_by_field() -> None:
-    """B003, B022, B023, B024: an empty value is treated as missing."""
-    header = binary_header(105, {"topic": "T", "e": ""}, opaque=-7, version=401, flag=2, language=9, remark=b"r")
-    read = command.decode(frame(header, b"body", ROCKETMQ))
-    assert read == RemotingCommand(105, 401, -7, 2, {"topic": "T", "e": None}, b"body", "GO")
-    assert len(binary_header(1)) == 21
-    assert command.decode(frame(binary_header(1), b"", ROCKETMQ)).ext_fields is None
-
-
 @pytest.mark.parametrize(("header", "expected"), JAVA["headers"], ids=lambda value: str(value)[:50])
 def test_a_json_header_is_taken_as_java_takes_it(header: str, expected: Any) -> None:
     """B010, B011, B013, B014, B016, B017, B018, B019, B020, B021."""
@@ -96,13 +76,6 @@ def test_bytes_that_nobody_sends_close_the_connection(header: bytes) -> None:
         command.decode(frame(header))
 
 
-def test_a_missing_opaque_gets_the_next_of_the_servers_own() -> None:
-    """B009: an explicit null is 0."""
-    first, second = (command.decode(frame(b'{"code":1,"extFields":{"a":1.5}}')).opaque for _ in range(2))
-    assert second == first + 1
-    assert command.decode(frame(b'{"opaque":null}')).opaque == 0
-
-
 def binary(code: int = 105, remark: int = 0, ext: int = 0, rest: bytes = b"", header_length: int = -1) -> bytes:
     """A binary frame with any given lengths."""
     header = struct.pack(">hBhiiii", code, 0, 513, 1, 0, remark, ext) + rest
@@ -113,38 +86,6 @@ def binary(code: int = 105, remark: int = 0, ext: int = 0, rest: bytes = b"", he
 PAIR = b"\x00\x01k\x00\x00\x00\x01v"
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        binary(ext=30, rest=PAIR),
-        binary(ext=9, rest=PAIR + b"\x00"),
-        binary(ext=8, rest=b"\x00\x09k\x00\x00\x00\x01v"),
-        binary(ext=8, rest=b"\xff\xffk\x00\x00\x00\x01v"),
-        binary(ext=8, rest=b"\x00\x01k\x00\x00\x00\x09v"),
-        binary(ext=8, rest=b"\x00\x01k\xff\xff\xff\xffv"),
-        binary(ext=8, rest=b"\x00\x01k\x7f\xff\xff\xffv"),
-        binary(remark=-1),
-        binary(remark=22),
-        binary(remark=INT_MAX),
-        binary(ext=INT_MAX),
-        binary(header_length=20),
-        binary(header_length=0),
-        frame(b"", b"", ROCKETMQ),
-        frame(b"\x00" * 20, b"", ROCKETMQ),
-    ],
-)
-def test_wrong_lengths_in_a_binary_header_close_the_connection(data: bytes) -> None:
-    """B027, B029, B031."""
-    with pytest.raises(MalformedFrame):
-        command.decode(data)
-
-
-def test_a_negative_ext_length_is_none() -> None:
-    """B028."""
-    assert command.decode(binary(ext=-1)).ext_fields is None
-    assert command.decode(binary(ext=INT_MIN)).ext_fields is None
-
-
 def test_a_binary_header_that_ends_early_leaves_its_rest_to_the_body() -> None:
     read = command.decode(binary(rest=b"abc", header_length=23))
     assert read.body == b"a"  # one byte of body was announced, and it is read from where the fields ended
@@ -153,11 +94,6 @@ def test_a_binary_header_that_ends_early_leaves_its_rest_to_the_body() -> None:
 def test_a_binary_header_that_ends_late_has_no_bytes_for_its_body() -> None:
     with pytest.raises(MalformedFrame):
         command.decode(binary(ext=8, rest=PAIR, header_length=25))
-
-
-def test_a_binary_key_without_bytes_can_never_be_asked_for() -> None:
-    read = command.decode(binary(ext=7, rest=b"\x00\x00\x00\x00\x00\x01v"))
-    assert read.ext_fields == {}
 
 
 def test_a_binary_header_has_a_limit_of_pairs() -> None:
@@ -174,11 +110,6 @@ def test_a_binary_header_has_a_limit_of_pairs() -> None:
 def test_languages_are_known_by_their_byte(byte: int, name: str | None) -> None:
     """B025."""
     assert command.decode(frame(binary_header(1, language=byte), b"", ROCKETMQ)).language == name
-
-
-def test_bad_utf8_in_a_binary_header_is_replaced() -> None:
-    read = command.decode(binary(ext=8, rest=PAIR.replace(b"v", b"\xff")))
-    assert read.ext_fields == {"k": "\ufffd"}
 
 
 @given(shorts, ext_fields, ints, shorts, ints, st.binary(max_size=20), st.sampled_from([JSON, ROCKETMQ]))
@@ -227,40 +158,6 @@ def request(ext: dict[str, str | None] | None) -> RemotingCommand:
 def test_missing_fields_keep_their_defaults(kind: Any, ext: dict[str, str | None] | None) -> None:
     """B082, B083: without extFields and with missing ones."""
     assert decode_header(request(ext), kind) == kind()
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("+5", 5), ("0" * 5000 + "7", 7), (str(LONG_MAX), LONG_MAX), (str(LONG_MIN), LONG_MIN),
-        (str(LONG_MAX + 1), None), (str(LONG_MIN - 1), None), ("", None), (" 5", None), ("five", None),
-    ],
-)  # fmt: skip
-def test_a_long_that_does_not_parse_is_missing(text: str, number: int | None) -> None:
-    """B084, B166: Long.parseLong."""
-    assert decode_header(request({"brokerId": text}), BrokerAddressRequestHeader).broker_id == number
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [(str(INT_MAX), INT_MAX), (str(INT_MIN), INT_MIN), (str(INT_MAX + 1), 0), (str(INT_MIN - 1), 0), ("x", 0)],
-)
-def test_an_int_that_does_not_parse_is_missing(text: str, number: int) -> None:
-    """B084, B120: Integer.parseInt."""
-    assert decode_header(request({"bodyCrc32": text}), RegisterBrokerRequestHeader).body_crc32 == number
-
-
-@pytest.mark.parametrize(
-    ("mode", "name", "zone"),
-    [
-        ("true", "z1", "z1"), ("TRUE", " z1 ", " z1 "), ("true", "", None), ("true", " \t", None), ("true", None, None),
-        ("false", "z1", None), (None, "z1", None), ("1", "z1", None),
-    ],
-)  # fmt: skip
-def test_a_zone_is_asked_for_by_mode_and_name(mode: str | None, name: str | None, zone: str | None) -> None:
-    """B211, B214."""
-    assert requested_zone(request({ZONE_MODE: mode, ZONE_NAME: name})) == zone
-    assert requested_zone(request(None)) is None
 
 
 field_names = st.sampled_from(sorted({java for kind in KINDS for _, java, _ in headers._readers(kind)}))

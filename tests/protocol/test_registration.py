@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from interop.harness.payloads import block, compressed_body, data_version, dumps, register_body, topic_config, wrapper
+from interop.harness.payloads import block, compressed_body, data_version, dumps, register_body, topic_config
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol.body import register_broker_body
 from rocketns.protocol.body.decoding import decode_data_version, decode_queue_datas
@@ -162,16 +162,6 @@ def test_a_deflated_body_marked_plain_is_inflated_for_peers_that_cannot_mark_it(
     assert read == (decode(body, version=version, compressed=True) if taken else REFUSED)
 
 
-def test_a_bare_wrapper_knows_no_mappings() -> None:
-    """B122."""
-    fields = wrapper([topic_config("a")], data_version(3), mapping={"a": {"topic": "a", "bname": "b"}})
-    bare = decode_topic_config_wrapper(dumps(fields), NOW)
-    assert bare is not None
-    assert (bare.data_version, list(bare.topic_config_table or ())) == (DataVersion(0, 1_700_000_000_000, 3), ["a"])
-    assert bare.topic_queue_mapping_info_map == {}
-    assert decode_topic_config_wrapper(b"null", NOW) is None
-
-
 def test_a_large_body_that_only_the_lenient_parser_could_read_is_refused() -> None:
     topics = [topic_config("a" * LENIENT_BYTES_MAX)]
     assert decode(register_body(topics)).topic_config_wrapper is not None
@@ -281,32 +271,6 @@ def stream(
     return zlib.compress(block(version) + topics + block(filters) + mappings, 1)
 
 
-def test_a_compressed_registration_is_read() -> None:
-    """B126: the sys flag is not carried."""
-    mapping = {"topic": "M", "bname": "b", "currIdMap": {"0": 1}, "epoch": 7, "totalQueues": 8}
-    topics = [topic_config("a", 1, 2, 3, flag=9), topic_config("b")]
-    body = decode_compressed(compressed_body(topics, data_version(5, 6, 7), filters=("f:1",), mapping=[mapping]))
-    read = body.topic_config_wrapper
-    assert read is not None
-    assert (read.data_version, body.filter_server_list) == (DataVersion(7, 6, 5), ["f:1"])
-    assert topics_of(body) == [("a", 1, 2, 3, 0), ("b", 8, 8, 6, 0)]
-    assert read.topic_queue_mapping_info_map == {
-        "M": TopicQueueMappingInfo(topic="M", bname="b", curr_id_map={0: 1}, epoch=7, total_queues=8)
-    }
-
-
-def test_mappings_are_there_from_version_5() -> None:
-    """B127, B128."""
-    old = compressed_body([topic_config("a"), topic_config("b")], mapping=None)
-    assert len(topics_of(decode_compressed(old, V5_0_0 - 1))) == 2
-    with pytest.raises(BodyDecodeError, match="Failed to decode RegisterBrokerBody"):
-        decode_compressed(old, V5_0_0)
-    new = compressed_body([], mapping=[{"topic": "M"}])
-    assert decode_compressed(new, V5_0_0 - 1).topic_config_wrapper == TopicConfigWrapper(
-        DataVersion(0, 1_700_000_000_000, 1), {}, {}
-    )
-
-
 @given(st.lists(st.tuples(names, ints, ints, ints), max_size=4))
 def test_any_numbers_survive_the_way(topics: list[Any]) -> None:
     body = decode_compressed(compressed_body([topic_config(*topic) for topic in topics]))
@@ -348,33 +312,6 @@ def test_a_topic_line_is_split_at_blanks(line: bytes, expected: Any) -> None:
 @pytest.mark.parametrize(("data", "expected"), JAVA["filter arrays"], ids=repr)
 def test_an_unreadable_list_of_filter_servers_is_empty(data: bytes, expected: Any) -> None:
     assert decode_compressed(stream(filters=data)).filter_server_list == expected
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        stream(version=b"x"),
-        stream(version=b"[]"),
-        stream(count=1),
-        stream(count=2**31 - 1),
-        stream(mappings=b""),
-        stream(mappings=struct.pack(">i", 1)),
-        stream(mappings=struct.pack(">i", 1) + block(b"null        ")),
-        stream(mappings=struct.pack(">i", 1) + block(b'{"bname":"b"}')),
-        stream(mappings=struct.pack(">i", 1) + block(b'{"topic":"M","epoch":{}}')),
-        zlib.compress(b""),
-        zlib.compress(struct.pack(">i", -1)),
-        b'{"filterServerList":[]}',
-        stream()[:-8],
-        stream()[3:],
-        b"x",
-    ],
-    ids=lambda body: body.hex()[:40],
-)
-def test_a_bad_stream_is_refused(body: bytes) -> None:
-    """B129."""
-    with pytest.raises(BodyDecodeError, match="Failed to decode RegisterBrokerBody"):
-        decode_compressed(body)
 
 
 def test_no_version_is_null() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from tests.behaviour.conftest import Names
 from tests.journal.files import PatientServer
 from tests.support.inprocess import FakeClock, TimedServer
+from tests.support.starting import stopped_after
 
 
 @pytest.fixture
@@ -18,39 +19,27 @@ def names() -> Names:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., PatientServer]]:
-    """A real process; its journal is in ``tmp_path / "j"``. No address of a test refuses connections by accident."""
-    started: list[PatientServer] = []
-
-    def run(**properties: object) -> PatientServer:
-        settings = {"journalPath": tmp_path / "j", "journalNs": "n1", "rocketns.askUnconfirmed": "false"} | properties
-        started.append(PatientServer(tmp_path / "ns", settings))
-        return started[-1]
-
-    yield run
-    for server in started:
-        server.kill()
+def settings(tmp_path: Path) -> dict[str, object]:
+    """The journal is in ``tmp_path / "j"``. No address of a test refuses connections by accident."""
+    return {"journalPath": tmp_path / "j", "journalNs": "n1", "rocketns.askUnconfirmed": "false"}
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[..., TimedServer]]:
+def start(tmp_path: Path, settings: dict[str, object], request: pytest.FixtureRequest) -> Callable[..., PatientServer]:
+    """A real process; its journal is in ``tmp_path / "j"``."""
+    return stopped_after(request, lambda **given: PatientServer(tmp_path / "ns", settings | given))
+
+
+@pytest.fixture
+def serve(tmp_path: Path, settings: dict[str, object], request: pytest.FixtureRequest) -> Callable[..., TimedServer]:
     """A server in this process, with a journal in ``tmp_path / "j"``. `TimedServer.stop` is a clean stop.
 
     ``later_ms``: how much later than the server before, on both clocks.
     """
-    started: list[TimedServer] = []
     clock = FakeClock()
 
-    def run(later_ms: int = 0, **properties: object) -> TimedServer:
+    def start(later_ms: int = 0, **properties: object) -> TimedServer:
         clock.advance(later_ms)
-        settings = {
-            "journalPath": tmp_path / "j", "journalNs": "n1",
-            "rocketns.askUnconfirmed": "false",
-        }  # fmt: skip
-        started.append(TimedServer(tmp_path, settings | properties, clock))
-        return started[-1]
+        return TimedServer(tmp_path, settings | properties, clock)
 
-    yield run
-    for server in started:
-        if server.loop.is_running():
-            server.stop()
+    return stopped_after(request, start)

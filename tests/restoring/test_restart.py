@@ -159,7 +159,7 @@ def test_clients_see_no_restart(tmp_path: Path, names: Names, number: signal.Sig
     assert seen[ENDED] <= 2 * RESTARTS
 
 
-def test_a_cancelled_start_does_not_go_on_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_cancelled_start_does_not_go_on_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process ends when the reading thread does."""
     reading, ended = threading.Event(), threading.Event()
 
@@ -175,17 +175,13 @@ def test_a_cancelled_start_does_not_go_on_reading(tmp_path: Path, monkeypatch: p
     settings = {"listenPort": 0, "bindAddress": "127.0.0.1", "kvConfigPath": tmp_path / "kv.json",
                 "journalPath": tmp_path / "j"}  # fmt: skip
     config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()), "utf-8")
-
-    async def start_and_stop() -> None:
-        controller = NamesrvController(Configuration.build(str(config), home=tmp_path))
-        starting = asyncio.ensure_future(controller.start())
-        await asyncio.to_thread(reading.wait, 60)
-        starting.cancel()
-        await asyncio.wait({starting})
-        await controller.stop()
-
-    asyncio.run(start_and_stop())
-    assert ended.is_set()
+    controller = NamesrvController(Configuration.build(str(config), home=tmp_path))
+    starting = asyncio.ensure_future(controller.start())
+    await asyncio.to_thread(reading.wait, 60)
+    starting.cancel()
+    await asyncio.wait({starting})
+    await controller.stop()
+    assert ended.wait(60)
     assert not open_files(tmp_path / "j")
 
 

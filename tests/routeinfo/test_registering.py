@@ -1,10 +1,10 @@
-"""Registrations, topics and permissions: which tables change, and which events say so. Numbers are Java's steps."""
+"""Registrations: which tables change, and which events say so. Numbers are Java's steps."""
 
 from __future__ import annotations
 
 import pytest
 
-from rocketns.protocol.body.route import DataVersion, TopicConfig, TopicQueueMappingInfo, queue_data
+from rocketns.protocol.body.route import DataVersion, TopicConfig
 from rocketns.routeinfo.events import (
     BrokerConflict,
     BrokerDown,
@@ -12,9 +12,7 @@ from rocketns.routeinfo.events import (
     BrokerRefused,
     Cause,
     GroupChanged,
-    TopicChange,
     TopicsDeleted,
-    TopicsPut,
 )
 from tests.routeinfo.manager import (
     ADDR,
@@ -91,68 +89,6 @@ def test_7_a_refused_broker_that_is_alone_keeps_its_id(manager: Manager) -> None
     assert manager.tables.broker_addr_table[BROKER].broker_addrs == {1: SLAVE_ADDR}
 
 
-ROLES = [
-    (0, None, True), (0, False, True), (0, True, True),
-    (1, None, False), (1, False, True), (1, True, True),
-    (-1, None, False), (-1, False, True), (-1, True, True),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("broker_id", "acting", "registers"), ROLES)
-def test_10_a_broker_alone_in_its_group_registers_topics(
-    manager: Manager, broker_id: int, acting: bool | None, registers: bool
-) -> None:
-    """B149, B150, B151: a slave only if it knows acting masters, and then without the write bit."""
-    manager.register(MASTER.but(id=broker_id, acting=acting), TWO)
-    perm = 4 if acting and broker_id else 6
-    expected = {name: {BROKER: queue_data(8, 8, perm, 0)} for name in TWO} if registers else {}
-    assert manager.tables.topic_queue_table == expected
-    assert manager.live(MASTER) is not None
-
-
-def test_16_a_slave_is_told_its_live_master(manager: Manager) -> None:
-    """B113, B114, B115: of its own cluster, and the HA address if that is known."""
-    assert manager.register(SLAVE, TWO).master_addr is None
-    manager.register(MASTER, TWO)
-    assert manager.register(MASTER, TWO).master_addr is None
-    told = manager.register(SLAVE, TWO)
-    assert (told.master_addr, told.ha_server_addr) == (ADDR, MASTER.ha_addr)
-    assert manager.register(SLAVE.but(cluster="C2"), TWO).master_addr is None
-    manager.register(MASTER.but(ha_addr=None), TWO)
-    told = manager.register(SLAVE, TWO)
-    assert (told.master_addr, told.ha_server_addr) == (ADDR, None)
-
-
-# Topics of a registration: which are written, with which permission, and which changes are in the events.
-
-NARROW = queue_data(1, 1, 6, 0)
-
-
-def changes(manager: Manager) -> list[tuple[str, str, object, object]]:
-    """Broker, topic, old and new of every change so far; the list is emptied."""
-    puts = [event for event in manager.events if isinstance(event, TopicsPut)]
-    manager.events.clear()
-    return [(put.broker_name, change.topic, change.old, change.new) for put in puts for change in put.changes]
-
-
-def test_11_with_the_same_version_only_what_is_missing_is_written(manager: Manager) -> None:
-    """B146, B147."""
-    manager.register(MASTER, TWO)
-    manager.delete_topic("T1")
-    manager.wipe_write_perm(BROKER)
-    changes(manager)
-    manager.register(MASTER, table_of(T1=NARROW, T2=NARROW))
-    assert manager.tables.topic_queue_table == {"T1": {BROKER: NARROW}, "T2": {BROKER: READ_ONLY}}
-    assert changes(manager) == [(BROKER, "T1", None, NARROW)]
-
-
-def test_11_a_heartbeat_without_a_version_writes_all_at_the_next_one(manager: Manager) -> None:
-    """B140: a missing version equals no other, not even another missing one."""
-    manager.register(MASTER.but(version=None), TWO)
-    manager.register(MASTER.but(version=None), table_of(T1=NARROW, T2=NARROW))
-    assert manager.tables.topic_queue_table["T1"] == {BROKER: NARROW}
-
-
 def test_10a_topics_that_are_missing_are_deleted_where_configured(manager: Manager) -> None:
     """B159: by the keys of the table, even with the same version, and before others are written."""
     manager.config.delete_topic_with_broker_registration = True
@@ -169,57 +105,14 @@ def test_10a_topics_that_are_missing_are_deleted_where_configured(manager: Manag
     assert result.events[0] == TopicsDeleted(BROKER, ["T3"], Cause.REGISTER)
 
 
-MAPPING = TopicQueueMappingInfo("T1", BROKER, {0: 0}, epoch=1)
+def test_11_a_heartbeat_without_a_version_writes_all_at_the_next_one(manager: Manager) -> None:
+    """B140: a missing version equals no other, not even another missing one."""
+    manager.register(MASTER.but(version=None), TWO)
+    manager.register(MASTER.but(version=None), table_of(T1=READ_ONLY, T2=READ_ONLY))
+    assert manager.tables.topic_queue_table["T1"] == {BROKER: READ_ONLY}
 
 
-# Topics and permissions that tools and brokers change one by one.
-
-OTHER = MASTER.but(name="other", addr="127.0.0.1:1", cluster="C2")
-
-
-@pytest.fixture
-def known_brokers() -> Manager:
-    known_brokers = Manager()
-    known_brokers.register(MASTER, table_of("T1", "T2"))
-    known_brokers.register(OTHER, table_of("T2", "T3"))
-    return known_brokers
-
-
-def test_a_new_topic_with_an_unknown_broker_is_not_registered(known_brokers: Manager) -> None:
-    """B226."""
-    assert known_brokers.register_topic("T9", (BROKER, NORMAL), ("nobody", NORMAL)) == []
-    assert "T9" not in known_brokers.tables.topic_queue_table
-
-
-@pytest.mark.parametrize("unknown", ["nobody", None])
-def test_a_known_topic_takes_what_comes_before_the_unknown_broker(known_brokers: Manager, unknown: str | None) -> None:
-    """B227."""
-    events = known_brokers.register_topic("T1", ("other", NARROW), (unknown, NORMAL), (BROKER, NARROW))
-    assert known_brokers.tables.topic_queue_table["T1"] == {BROKER: NORMAL, "other": NARROW}
-    assert events == [TopicsPut("other", [TopicChange("T1", None, NARROW)], Cause.TOPIC)]
-
-
-def test_a_topic_is_deleted_from_one_cluster(known_brokers: Manager) -> None:
-    """B223: it goes with its last broker."""
-    assert known_brokers.delete_topic("T2", CLUSTER) == [TopicsDeleted(BROKER, ["T2"], Cause.ADMIN)]
-    assert known_brokers.tables.topic_queue_table["T2"] == {"other": NORMAL}
-    known_brokers.delete_topic("T2", "C2")
-    assert "T2" not in known_brokers.tables.topic_queue_table
-
-
-@pytest.mark.parametrize(("topic", "cluster"), [("T1", "C3"), ("T9", CLUSTER)])
-def test_nothing_to_delete_is_nothing_done(known_brokers: Manager, topic: str, cluster: str) -> None:
-    """B224."""
-    assert known_brokers.delete_topic(topic, cluster) == []
-    assert known_brokers.tables.topic_queue_table.keys() == {"T1", "T2", "T3"}
-
-
-@pytest.mark.parametrize("perm", [5, 6, 7])
-def test_adding_makes_it_read_and_write_exactly(known_brokers: Manager, perm: int) -> None:
-    """B220."""
-    known_brokers.register_topic("T1", (BROKER, queue_data(8, 8, perm, 0)))
-    known_brokers.events.clear()
-    assert known_brokers.add_write_perm(BROKER) == 2
-    assert known_brokers.tables.topic_queue_table["T1"][BROKER].perm == 6
-    changes = [TopicChange("T1", queue_data(8, 8, perm, 0), NORMAL)]
-    assert known_brokers.events == ([] if perm == 6 else [TopicsPut(BROKER, changes, Cause.PERM)])
+def test_16_a_slave_learns_the_master_of_its_own_cluster(manager: Manager) -> None:
+    manager.register(MASTER, TWO)
+    assert manager.register(SLAVE, TWO).master_addr == ADDR
+    assert manager.register(SLAVE.but(cluster="C2"), TWO).master_addr is None

@@ -26,33 +26,14 @@ from tests.routeinfo.manager import (
 )
 
 TWO = table_of("T1", "T2")
-SYNC_TOPIC = "rmq_sys_SYNC_BROKER_MEMBER_" + BROKER
+
+
 OTHER = MASTER.but(name="another", addr="127.0.0.1:1")
 
 
 @pytest.fixture
 def manager() -> Manager:
     return Manager()
-
-
-def acting_group(manager: Manager, topic: str = "T1", perm: int = 4) -> None:
-    """Two slaves without their master; one topic with the given permission."""
-    manager.register(SLAVE, {})
-    manager.register(SLAVE.but(id=2, addr="127.0.0.1:2"), {})
-    manager.register_topic(topic, (BROKER, queue_data(8, 8, perm, 0)))
-
-
-def test_brokers_see_each_other_with_their_real_ids(manager: Manager) -> None:
-    """B210: brokers look up the topic of their group."""
-    acting_group(manager, SYNC_TOPIC)
-    assert manager.addrs(SYNC_TOPIC) == {1: SLAVE_ADDR, 2: "127.0.0.1:2"}
-
-
-def test_the_smallest_slave_is_shown_as_the_master_that_is_missing(manager: Manager) -> None:
-    """B207."""
-    acting_group(manager)
-    assert manager.addrs("T1") == {0: SLAVE_ADDR, 2: "127.0.0.1:2"}
-    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {1: SLAVE_ADDR, 2: "127.0.0.1:2"}
 
 
 def test_every_group_is_judged_by_its_own_queue_data(manager: Manager) -> None:

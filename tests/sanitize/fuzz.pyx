@@ -12,13 +12,12 @@ from libc.string cimport memcmp, memcpy, memmove
 
 cimport cython
 
-from rocketns._fast.access.policy cimport LookupKeys, digest_lookup
-from rocketns._fast.codec.replies cimport put_uint32
+from rocketns._fast.access.policy cimport Digest, LookupKeys, digest_lookup
+from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, put_uint32
 from rocketns._fast.codec.requests cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request
 from rocketns._fast.codec.wire cimport frame_size
 from rocketns._fast.routes.routes cimport RouteSlots
-from rocketns._fast.routes.slots cimport HANDED_OVER, Answer, Routes, answer_room, write_answer
-from rocketns._fast.system.hashing cimport Digest
+from rocketns._fast.routes.slots cimport HANDED_OVER, Answer, Routes, write_answer
 from rocketns._fast.system.threads cimport (
     pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
 )
@@ -28,6 +27,7 @@ cdef enum:
     CHANGES_MAX = 6
     GROWTH_MAX = 32
     SAMPLES_MAX = 64
+    ANSWER_BYTES_MAX = 1 << 16
 
 cdef bytes BITS = b'"\\{}[]:,-019 \x00\x01\x1f\x7f\x80\xff\n'
 cdef const uint8_t *bits = <const uint8_t *>BITS
@@ -133,23 +133,25 @@ cdef struct Reader:
     Layout layout
     bint has_layout
     LookupKeys keys
+    uint8_t space[ANSWER_BYTES_MAX]
 
 
 cdef void answer(Reader *reader, const Routes *routes, const RouteRequest *request) noexcept nogil:
     """Write the answer into memory that is as large as it must be, or by chance smaller."""
     cdef Answer written
-    cdef size_t room
+    cdef size_t room = ANSWER_BYTES_MAX
     cdef uint8_t *out
-    cdef int view
+    cdef int view, serialize_type = <int>(chance(&reader.state) % 2), version = 513 + <int>(chance(&reader.state) % 3)
     pthread_mutex_lock(&reader.mutex)
     view = <int>below(&reader.state, routes.views + 1)
-    room = answer_room(routes, request, view)
+    write_answer(routes, request, view, serialize_type, version, reader.space, room, &written)
+    if written.size > 0:
+        room = max(<size_t>written.size, HEAD_BYTES_MAX + request.topic.length)
     if chance(&reader.state) % 4 == 0:
         room = below(&reader.state, room)
     out = <uint8_t *>malloc(room if room else 1)
     if out != NULL:
-        write_answer(routes, request, view, <int>(chance(&reader.state) % 2), 513 + <int>(chance(&reader.state) % 3), out,
-                     room, &written)
+        write_answer(routes, request, view, serialize_type, version, out, room, &written)
         reader.answered += written.size > 0
         reader.handed_over += written.size == HANDED_OVER
         free(out)

@@ -22,7 +22,7 @@ from rocketns.shadow import judge as judging_process
 from rocketns.shadow.half import settings, taken_from
 from rocketns.shadow.judge import Judging, Repeater
 from rocketns.shadow.judging import Judge
-from rocketns.shadow.pairs import Counts, Outcome
+from rocketns.shadow.pairs import Outcome
 from tests.shadow.frames import NOW_MS, answer, pair, request
 from tests.support.inprocess import TimedServer
 from tests.support.receiver import Receiver
@@ -55,40 +55,33 @@ async def until(is_so: Callable[[], bool]) -> None:
             await asyncio.sleep(0)
 
 
-def test_pairs_are_judged_in_another_process_and_all_of_them_before_the_end() -> None:
-    async def run() -> Counts:
-        async with judging() as judge:
-            assert all(judge.send(DIFFERENT) for _ in range(3))
-        return judge.judge.counts
-
-    counts = asyncio.run(run())
+async def test_pairs_are_judged_in_another_process_and_all_of_them_before_the_end() -> None:
+    async with judging() as judge:
+        assert all(judge.send(DIFFERENT) for _ in range(3))
+    counts = judge.judge.counts
     assert (counts.of(Outcome.DIFFERENT), counts.skipped, multiprocessing.active_children()) == (3, 0, [])
 
 
-def test_pairs_of_a_judge_that_was_killed_count_as_not_compared_and_later_ones_are_compared(
+async def test_pairs_of_a_judge_that_was_killed_count_as_not_compared_and_later_ones_are_compared(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(judging_process, "START_AGAIN_S", 0.0)
-
-    async def run() -> Counts:
-        async with judging() as judge:
-            counts = judge.judge.counts
+    async with judging() as judge:
+        counts = judge.judge.counts
+        judge.send(DIFFERENT)
+        await until(lambda: counts.judged == 1)
+        (child,) = multiprocessing.active_children()
+        child.kill()
+        while not counts.skipped:
             judge.send(DIFFERENT)
-            await until(lambda: counts.judged == 1)
-            (child,) = multiprocessing.active_children()
-            child.kill()
-            while not counts.skipped:
-                judge.send(DIFFERENT)
-                await asyncio.sleep(0)
-            before = counts.judged
-            judge.send(DIFFERENT)
-            await until(lambda: counts.judged > before)
-        return counts
-
-    assert asyncio.run(run()).skipped >= 1
+            await asyncio.sleep(0)
+        before = counts.judged
+        judge.send(DIFFERENT)
+        await until(lambda: counts.judged > before)
+    assert counts.skipped >= 1
 
 
-def test_a_judge_that_cannot_be_started_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_judge_that_cannot_be_started_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where a container has no room for its semaphores."""
     monkeypatch.setattr(judging_process, "START_AGAIN_S", 0.0)
     make, refused = judging_process.ProcessPoolExecutor, [OSError("no semaphores")]
@@ -99,27 +92,19 @@ def test_a_judge_that_cannot_be_started_is_tried_again(monkeypatch: pytest.Monke
         return make(*arguments)
 
     monkeypatch.setattr(judging_process, "ProcessPoolExecutor", made)
-
-    async def run() -> Counts:
-        async with judging() as judge:
-            judge.send(DIFFERENT)
-            await until(lambda: not refused)
-            judge.send(DIFFERENT)
-            await until(lambda: judge.judge.counts.judged > 0)
-        return judge.judge.counts
-
-    counts = asyncio.run(run())
+    async with judging() as judge:
+        judge.send(DIFFERENT)
+        await until(lambda: not refused)
+        judge.send(DIFFERENT)
+        await until(lambda: judge.judge.counts.judged > 0)
+    counts = judge.judge.counts
     assert counts.judged + counts.skipped == 2
 
 
-def test_pairs_for_which_there_is_no_room_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_pairs_for_which_there_is_no_room_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging_process, "WAITING_BYTES_MAX", 2 * (judging_process.PAIR_BYTES + DIFFERENT.frame_bytes))
-
-    async def run() -> list[bool]:
-        async with judging() as judge:
-            return [judge.send(DIFFERENT) for _ in range(3)]
-
-    assert asyncio.run(run()) == [True, True, False]
+    async with judging() as judge:
+        assert [judge.send(DIFFERENT) for _ in range(3)] == [True, True, False]
 
 
 # What the half takes of it, and what not.
@@ -170,13 +155,12 @@ class Late:
         return {}
 
 
-def test_a_half_that_began_without_the_upstream_s_settings_starts_again_with_them(
+async def test_a_half_that_began_without_the_upstream_s_settings_starts_again_with_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """At once, and without an error: nothing failed."""
     monkeypatch.setattr(half, "WATCH_EVERY_S", 0.0)
-    monkeypatch.setattr(half, "PAUSE_S", 0.0)
-
-    async def run() -> None:
+    with caplog.at_level("INFO", "rocketns.shadow"):
         ports: list[int] = []  # 0 when it ended
         client = RemotingClient(lambda: TlsConfig.read({}, {"tls.enable": "false"}))
         late = cast(Any, Late())
@@ -185,11 +169,9 @@ def test_a_half_that_began_without_the_upstream_s_settings_starts_again_with_the
         await until(lambda: len(ports) == 3)
         await own.stop()
         client.close()
-
-    with caplog.at_level("INFO", "rocketns.shadow"):
-        asyncio.run(run())
     said = [one.getMessage() for one in caplog.records]
     assert sum("starts again with it" in one for one in said) == 1
+    assert not [one for one in caplog.records if one.levelname == "ERROR"]
     assert "orderMessageEnable=true" in (tmp_path / "half.properties").read_text()
 
 

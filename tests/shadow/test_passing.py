@@ -442,8 +442,8 @@ async def play(seed: int) -> Relay:
     return relay
 
 
-def test_each_request_has_one_whole_answer_of_the_upstream_while_the_half_is_cut_off() -> None:
-    relay = asyncio.run(play(11))
+async def test_each_request_has_one_whole_answer_of_the_upstream_while_the_half_is_cut_off() -> None:
+    relay = await play(11)
     assert relay.counts.requests == CLIENTS * REQUESTS
     assert relay.counts.given_up > 0
     assert relay.budget.used == 0

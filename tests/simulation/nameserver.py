@@ -20,7 +20,7 @@ from rocketns.config import Configuration
 from rocketns.files import Done, FileWriter, WrittenFile
 from rocketns.journal import journal
 from rocketns.journal.segments import Store
-from rocketns.journal.writer import Chunk, OpenFile, Retention, Syncable, Syncer, Writer
+from rocketns.journal.writer import Chunk, OpenFile, Retention, Syncer, Writer
 from rocketns.namesrv_controller import NamesrvController
 from rocketns.processor.context import Now
 from rocketns.routeinfo.events import Event
@@ -44,21 +44,21 @@ class SyncWork(Syncer):
         super().__init__(when_done)
         self._process, self._delay_us = working
 
-    def begin(self, file: Syncable) -> None:
-        self._file = file
+    def begin(self, sync: Callable[[], None]) -> None:
+        self._sync = sync
         self._idle.clear()
-        self._process.after(self._delay_us(), self._sync)
+        self._process.after(self._delay_us(), self._sync_now)
 
     def wait(self) -> None:
         """The requested sync happens now."""
-        self._sync()
+        self._sync_now()
 
-    def _sync(self) -> None:
-        file, self._file = self._file, None
-        if file is None:
+    def _sync_now(self) -> None:
+        sync, self._sync = self._sync, None
+        if sync is None:
             return
         try:
-            file.sync()
+            sync()
         except OSError as error:
             self._error = error
         self._idle.set()

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from interop.harness import codes
+from rocketns.journal import encoding, snapshot
 from rocketns.journal import journal as journals
 from rocketns.journal import restore as restore_module
-from rocketns.journal import snapshot
 from rocketns.journal.journal import Journal
 from rocketns.processor import dispatch
 from rocketns.protocol.body.route import DataVersion
@@ -291,9 +291,11 @@ def _without_entry(told: Entry | None) -> Entry | None:
 def small_pieces() -> Iterator[None]:
     """Pieces so small that much can happen between two of a snapshot."""
     with ExitStack() as stack:
-        for name, value in {"PIECE_ENTRIES": 1, "BLOCK_ENTRIES": 3, "TOPICS_IN_RECORD_MAX": 1}.items():
-            stack.enter_context(patch.object(snapshot, name, value))
-        stack.enter_context(patch.object(journals, "STEP_ENTRIES", 1))
+        for module, name, value in (
+            (snapshot, "PIECE_ENTRIES", 1), (snapshot, "BLOCK_ENTRIES", 3),
+            (encoding, "TOPICS_IN_RECORD_MAX", 1), (journals, "STEP_ENTRIES", 1),
+        ):  # fmt: skip
+            stack.enter_context(patch.object(module, name, value))
         yield
 
 

@@ -129,6 +129,9 @@ class TimedServer:
         set_clock(self.reactors, self.clock.now().ms)
 
     def stop(self) -> None:
+        """Once: a test may have done so."""
+        if self.loop.is_closed():
+            return
         asyncio.run_coroutine_threadsafe(self.controller.stop(), self.loop).result(HAPPENS_WITHIN_S)
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(HAPPENS_WITHIN_S)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from tests.behaviour.conftest import Names
 from tests.support.inprocess import TimedServer
+from tests.support.starting import stopped_after
 
 TimedServerFactory = Callable[..., TimedServer]
 
@@ -25,17 +25,9 @@ def reactors() -> int:
 
 
 @pytest.fixture
-def timed_server(tmp_path: Path, reactors: int) -> Iterator[TimedServerFactory]:
+def timed_server(
+    tmp_path_factory: pytest.TempPathFactory, reactors: int, request: pytest.FixtureRequest
+) -> TimedServerFactory:
     """Start a server: ``timed_server(scanNotActiveBrokerInterval=1000)``; stopped after the test."""
-    started: list[TimedServer] = []
-
-    def start(**properties: object) -> TimedServer:
-        home = tmp_path / f"ns{len(started)}"
-        home.mkdir()
-        started.append(TimedServer(home, {"rocketns.reactors": reactors} | properties))
-        return started[-1]
-
-    yield start
-    for server in started:
-        if server.loop.is_running():  # the test did not stop it
-            server.stop()
+    own = {"rocketns.reactors": reactors}
+    return stopped_after(request, lambda **given: TimedServer(tmp_path_factory.mktemp("ns"), own | given))

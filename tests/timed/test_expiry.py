@@ -10,16 +10,15 @@ from pathlib import Path
 import pytest
 
 from interop.harness import codes
-from interop.harness.payloads import data_version, register_body, register_ext
+from interop.harness.payloads import register_body, register_ext
 from interop.harness.wire import Client, eventually
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import configs, query_version, register, registered
+from tests.behaviour.steps import configs, register, registered
 from tests.behaviour.views import group, members, route
 from tests.journal.files import records_of
-from tests.support.ended import is_ended
 from tests.support.inprocess import TimedServer
 from tests.timed.conftest import TimedServerFactory
-from tests.timed.steps import SECOND, is_open, pass_time
+from tests.timed.steps import SECOND, pass_time
 
 DEFAULT_TIMEOUT = 120 * SECOND
 INTERVAL = 5 * SECOND
@@ -35,36 +34,6 @@ def is_known(client: Client, names: Names) -> bool:
     }
     assert len(shown) == 1, shown
     return shown.pop()
-
-
-def test_the_timeout_is_two_minutes_if_not_told(timed_server: TimedServerFactory, names: Names) -> None:
-    """B166: the scan at the very instant is too early by 1 ms."""
-    server = timed_server(**NO_IDLE)
-    with server.connect() as broker, server.connect() as client:
-        registered(broker, names, heartbeatTimeoutMillis=None)
-        pass_time(server, DEFAULT_TIMEOUT)
-        assert is_known(client, names)
-        pass_time(server, INTERVAL - 1)
-        assert is_known(client, names)
-        server.advance(1)
-        eventually(lambda: not is_known(client, names))
-
-
-@pytest.mark.parametrize("timeout", [5_000, 7_999])
-def test_an_overdue_broker_goes_at_a_scan(timed_server: TimedServerFactory, names: Names, timeout: int) -> None:
-    """B190: no refresh for the timeout: connection closed by the server, broker removed, within one interval."""
-    server = timed_server()
-    overdue_at = next(at for at in range(INTERVAL, 10 * INTERVAL, INTERVAL) if at > timeout)
-    with server.connect() as broker, server.connect() as client:
-        registered(broker, names, heartbeatTimeoutMillis=timeout)
-        pass_time(server, overdue_at - 1)
-        assert not is_ended(broker)
-        assert is_known(client, names)
-        server.advance(1)
-        assert broker.is_closed_by_server()
-        eventually(lambda: not is_known(client, names))
-        assert query_version(client, names, data_version()).body is None
-        assert is_open(client)
 
 
 def test_a_broker_that_full_tables_refuse_stays_in_the_routes(timed_server: TimedServerFactory, names: Names) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from rocketns.__main__ import main
 from rocketns.access.decision import known
 from rocketns.access.policy_file import read_policy
 from rocketns.tools.access.explanation import Explanation, explained, missing
@@ -18,21 +17,7 @@ from rocketns.tools.access.question import question_of
 from tests.access.signing import KEY, SECRET, VECTORS
 from tests.access.test_decision import CLASSES, Request, Who, evidence_of, policy_of, requests, whos
 from tests.support.policies import whole
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def access(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `rocketns access` with words: the exit status, standard output and standard error."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        status = main(["access", *words])
-        shown = capsys.readouterr()
-        return status, shown.out, shown.err
-
-    return run
-
+from tests.tools.conftest import Run
 
 POLICY = f"""
 secrets = "keys.txt"

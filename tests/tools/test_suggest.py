@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
@@ -33,6 +33,7 @@ from rocketns.tools.access import refusals
 from tests.access.signing import KEY, SECRET, signed
 from tests.access.test_decision import CLASS_OF
 from tests.support.policies import whole
+from tests.tools.conftest import Run
 
 FIRST_US = 1_763_596_800_000_000  # 2025-11-20T00:00:00Z
 
@@ -96,21 +97,6 @@ def decision(policy: Policy, one: Sent) -> Decision:
         signed = Signed.RIGHT if one.key in policy.secrets else Signed.UNKNOWN_KEY
         evidence = replace(evidence, key=one.key, signed=signed)
     return decide(policy, access_request(one.command, request_of(one.code).access), evidence)
-
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def access(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `rocketns access` with words: the exit status, standard output and standard error."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        status = main(["access", *words])
-        shown = capsys.readouterr()
-        return status, shown.out, shown.err
-
-    return run
 
 
 HOSTS = ("10.0.0.1", "10.0.0.2", "10.0.0.3", "192.168.7.9", "2001:db8::/64", "8.8.8.8")

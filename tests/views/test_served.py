@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from interop.harness.ports import free_port
 from interop.harness.wire import Answer, Client, eventually
 from tests.support.inprocess import FakeClock, TimedServer
 from tests.support.proxyheaders import v1
+from tests.support.starting import stopped_after
 
 INSIDE, OUTSIDE, BESIDE = "127.0.0.1", "127.0.7.1", "127.0.8.1"
 VIEWS = """\
@@ -64,17 +65,13 @@ Start = Callable[..., Viewed]
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    started: list[Viewed] = []
-
+def start(tmp_path: Path, request: pytest.FixtureRequest) -> Start:
     def start_one(views: str = VIEWS, **properties: object) -> Viewed:
-        started.append(Viewed(tmp_path, views, **properties))
-        started[-1].brokers = register(started[-1])
-        return started[-1]
+        server = Viewed(tmp_path, views, **properties)
+        server.brokers = register(server)
+        return server
 
-    yield start_one
-    for server in started:
-        server.stop()
+    return stopped_after(request, start_one)
 
 
 def register(server: TimedServer, source: str = INSIDE, body: bytes = BODY, **more: Any) -> Client:

@@ -65,18 +65,23 @@ cdef inline int collect_flags(const NetworkTable *table, const uint8_t *address,
 
 cdef class Networks:
     def __cinit__(self, list networks not None):
-        cdef size_t place
         cdef bytes address
         cdef int bits, flags
+        cdef const uint8_t *start
+        cdef Network *network
         if len(networks) > NETWORK_TABLE_MAX:
             raise ValueError(f"{len(networks)} networks: at most {NETWORK_TABLE_MAX} expected")
         self.table.networks = <Network *>calloc(max(len(networks), 1), sizeof(Network))
         if self.table.networks == NULL:
             raise MemoryError
-        for place, (address, bits, flags) in enumerate(networks):
+        for address, bits, flags in networks:
             if len(address) != ADDRESS_BYTES or not 0 <= bits <= ADDRESS_BITS:
                 raise ValueError(f"an address of {len(address)} bytes, with a prefix of {bits} bits")
-            add_network(&self.table, address, bits, flags)
+            start, network = address, &self.table.networks[self.table.count]
+            network.first, network.second = read_word(start), read_word(start + 8)
+            network.first_mask, network.second_mask = mask_of(bits), mask_of(bits - 64)
+            network.flags = flags
+            self.table.count += 1
 
     def __dealloc__(self):
         free(self.table.networks)
@@ -90,15 +95,6 @@ cdef class Networks:
         if len(address) != ADDRESS_BYTES:
             raise ValueError(f"an address of {len(address)} bytes: {ADDRESS_BYTES} expected")
         return first_flags_of(&self.table, <const uint8_t *>address)
-
-
-cdef void add_network(NetworkTable *table, const uint8_t *address, int bits, int flags) noexcept:
-    """While the table is made."""
-    cdef Network *network = &table.networks[table.count]
-    network.first, network.second = read_word(address), read_word(address + 8)
-    network.first_mask, network.second_mask = mask_of(bits), mask_of(bits - 64)
-    network.flags = flags
-    table.count += 1
 
 
 cdef extern from * nogil:

@@ -20,10 +20,12 @@ cdef enum:
     LONG_DIGITS_MAX = 19
     SKIP_DEPTH_MAX = 8
 
-cdef enum Member:
-    DECLINED = -1
-    NO_MORE = 0
-    MEMBER = 1
+# How much of an object or an array is read.
+cdef enum Reading:
+    NOT_BEGUN = 0
+    BEGUN = 1
+    COMPLETE = 2
+    DECLINED = 3
 
 
 cdef inline Cursor cursor_of(const unsigned char[::1] text) noexcept:
@@ -106,17 +108,22 @@ cdef inline void skip_printable(Cursor *cursor) noexcept nogil:
         cursor.at += 1
 
 
-cdef inline bint scan_text(Cursor *cursor, Text *text) noexcept nogil:
-    """A string without escapes. The caller checks that it is UTF-8."""
+cdef inline void skip_plain(Cursor *cursor) noexcept nogil:
+    """Moves on by words, up to the first that is not plain or not whole."""
     cdef uint64_t word
-    if not take(cursor, c'"'):
-        return False
-    text.start = cursor.at
     while left(cursor) >= WORD_BYTES:
         memcpy(&word, cursor.at, WORD_BYTES)
         if not is_plain(word):
-            break
+            return
         cursor.at += WORD_BYTES
+
+
+cdef inline bint scan_text(Cursor *cursor, Text *text) noexcept nogil:
+    """A string without escapes. The caller checks that it is UTF-8."""
+    if not take(cursor, c'"'):
+        return False
+    text.start = cursor.at
+    skip_plain(cursor)
     while cursor.at < cursor.end and cursor.at[0] >= 0x20 and cursor.at[0] != c'"' and cursor.at[0] != c'\\':
         cursor.at += 1
     text.length = <size_t>(cursor.at - text.start)
@@ -155,24 +162,26 @@ cdef inline bint scan_int(Cursor *cursor, int32_t *value) noexcept nogil:
     return True
 
 
-cdef inline Member next_member(Cursor *cursor, bint *first, Text *key) noexcept nogil:
-    """The next key of an object whose ``{`` is taken, up to its colon. ``first`` is True at the first call."""
-    if take(cursor, c'}'):
-        return NO_MORE
-    if not first[0] and not take(cursor, c','):
-        return DECLINED
-    first[0] = False
-    return MEMBER if scan_text(cursor, key) and take(cursor, c':') else DECLINED
+cdef inline bint next_item(Cursor *cursor, Reading *reading, uint8_t opening, uint8_t closing) noexcept nogil:
+    """Moves to the next item between two brackets. False: ``reading`` is COMPLETE or DECLINED."""
+    if not take(cursor, opening if reading[0] == NOT_BEGUN else c','):
+        reading[0] = COMPLETE if reading[0] == BEGUN and take(cursor, closing) else DECLINED
+        return False
+    if reading[0] == NOT_BEGUN and take(cursor, closing):
+        reading[0] = COMPLETE
+        return False
+    reading[0] = BEGUN
+    return True
 
 
-cdef inline Member next_item(Cursor *cursor, bint *first) noexcept nogil:
-    """Moves to the next item of an array whose ``[`` is taken. ``first`` is True at the first call."""
-    if take(cursor, c']'):
-        return NO_MORE
-    if not first[0] and not take(cursor, c','):
-        return DECLINED
-    first[0] = False
-    return MEMBER
+cdef inline bint next_member(Cursor *cursor, Reading *reading, Text *key) noexcept nogil:
+    """The next key of an object, up to its colon. False: ``reading`` is COMPLETE or DECLINED."""
+    if not next_item(cursor, reading, c'{', c'}'):
+        return False
+    if scan_text(cursor, key) and take(cursor, c':'):
+        return True
+    reading[0] = DECLINED
+    return False
 
 
 cdef inline bint skip_brackets(Cursor *cursor) noexcept nogil:
@@ -225,27 +234,17 @@ cdef inline bint skip_value(Cursor *cursor, int depth) noexcept nogil:
 
 
 cdef inline bint skip_object(Cursor *cursor, int depth) noexcept nogil:
-    cdef bint first = True
-    cdef Member more
+    cdef Reading reading = NOT_BEGUN
     cdef Text key
-    if not take(cursor, c'{'):
-        return False
-    while True:
-        more = next_member(cursor, &first, &key)
-        if more != MEMBER:
-            return more == NO_MORE
+    while next_member(cursor, &reading, &key):
         if not is_ascii(&key) or not skip_value(cursor, depth):
             return False
+    return reading == COMPLETE
 
 
 cdef inline bint skip_array(Cursor *cursor, int depth) noexcept nogil:
-    cdef bint first = True
-    cdef Member more = NO_MORE
-    if not take(cursor, c'['):
-        return False
-    while True:
-        more = next_item(cursor, &first)
-        if more != MEMBER:
-            return more == NO_MORE
+    cdef Reading reading = NOT_BEGUN
+    while next_item(cursor, &reading, c'[', c']'):
         if not skip_value(cursor, depth):
             return False
+    return reading == COMPLETE

@@ -14,7 +14,7 @@ from libc.stdint cimport uint64_t, uint8_t
 import secrets
 
 from rocketns._fast.codec.compact_json cimport (
-    MEMBER, Cursor, Text, is_ascii, is_text, left, next_member, skip_value, take
+    NOT_BEGUN, Cursor, Reading, Text, is_ascii, is_text, left, next_member, skip_value
 )
 from rocketns._fast.system.hashing cimport BLOCK_WORDS, UniversalKey, add_bytes, next_state
 
@@ -37,10 +37,8 @@ _make_key()
 cdef bint enter_member(Cursor *cursor, const char *name, size_t length) noexcept nogil:
     """Moves from the start of an object to the value of its first member of this name."""
     cdef Text key
-    cdef bint first = True
-    if not take(cursor, c'{'):
-        return False
-    while next_member(cursor, &first, &key) == MEMBER:
+    cdef Reading reading = NOT_BEGUN
+    while next_member(cursor, &reading, &key):
         if is_text(&key, name, length):
             return True
         if not is_ascii(&key) or not skip_value(cursor, 0):

@@ -8,10 +8,10 @@ at some 100 ns a value, and gives anything else to the Python function that is p
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport uint64_t, uint8_t
+from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from rocketns._fast.codec.compact_json cimport WORD_BYTES, Cursor, cursor_of, is_plain, left
+from rocketns._fast.codec.compact_json cimport Cursor, cursor_of, left, skip_plain
 from rocketns._fast.system.stable_abi cimport writable
 
 
@@ -21,13 +21,8 @@ cdef inline bint is_mark(uint8_t byte) noexcept nogil:
 
 cdef void skip_string(Cursor *cursor) noexcept nogil:
     """From behind a quote to behind the next, or to the end."""
-    cdef uint64_t word
     while cursor.at < cursor.end:
-        while left(cursor) >= WORD_BYTES:
-            memcpy(&word, cursor.at, WORD_BYTES)
-            if not is_plain(word):
-                break
-            cursor.at += WORD_BYTES
+        skip_plain(cursor)
         if cursor.at >= cursor.end:
             return
         if cursor.at[0] == c'"':

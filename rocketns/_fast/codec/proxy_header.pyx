@@ -9,6 +9,7 @@ from libc.stdint cimport uint16_t
 from libc.stdio cimport snprintf
 from libc.string cimport memchr, memcmp, memcpy, memset
 
+from rocketns._fast.codec.compact_json cimport Text, is_text
 from rocketns._fast.system.sockets cimport AF_INET, AF_INET6, inet_ntop, inet_pton
 
 cdef enum:
@@ -55,10 +56,6 @@ cdef enum:
 cdef const char *V1_PREFIX = b"PROXY"
 cdef const char *V2_SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
 
-cdef struct Word:
-    const uint8_t *start
-    size_t size
-
 
 cdef bint is_proxied(const uint8_t *data) noexcept nogil:
     """Any thread. Whether DETECTION_BYTES announce a header."""
@@ -73,12 +70,8 @@ cdef Header read_header(const uint8_t *data, size_t size, ProxyHeader *header) n
     return read_v1(data, size, header) if memcmp(data, V1_PREFIX, V1_PREFIX_BYTES) == 0 else read_v2(data, size, header)
 
 
-cdef bint is_word(const Word *word, const char *text, size_t size) noexcept nogil:
-    return word.size == size and memcmp(word.start, text, size) == 0
-
-
 cdef Header read_v1(const uint8_t *data, size_t size, ProxyHeader *header) noexcept nogil:
-    cdef Word words[V1_WORDS_ROOM]
+    cdef Text words[V1_WORDS_ROOM]
     cdef size_t end = 0, at = 0, count = 0
     cdef size_t searched = min(size, <size_t>V1_LINE_BYTES_MAX + 2)
     while end + 1 < searched and not (data[end] == c"\r" and data[end + 1] == c"\n"):
@@ -88,30 +81,30 @@ cdef Header read_v1(const uint8_t *data, size_t size, ProxyHeader *header) noexc
     header.size = end + 2
     while end and data[end - 1] == c" ":
         end -= 1
-    words[0].start, words[0].size = data, 0
+    words[0].start, words[0].length = data, 0
     for at in range(end):
         if data[at] == c" ":
             count += 1
-            words[count].start, words[count].size = data + at + 1, 0
+            words[count].start, words[count].length = data + at + 1, 0
         else:
-            words[count].size += 1
+            words[count].length += 1
     return read_words(words, count + 1, header)
 
 
-cdef Header read_words(const Word *words, size_t count, ProxyHeader *header) noexcept nogil:
+cdef Header read_words(const Text *words, size_t count, ProxyHeader *header) noexcept nogil:
     cdef char source[TEXT_ROOM]
     cdef char destination[TEXT_ROOM]
     cdef int port, destination_port
-    if not is_word(&words[0], V1_PREFIX, V1_PREFIX_BYTES) or count < 2:
+    if not is_text(&words[0], V1_PREFIX, V1_PREFIX_BYTES) or count < 2:
         return WRONG
-    if is_word(&words[1], b"UNKNOWN", 7):
+    if is_text(&words[1], b"UNKNOWN", 7):
         return COMPLETE
     if count != V1_WORDS:
         return WRONG
-    if is_word(&words[1], b"TCP4", 4):
+    if is_text(&words[1], b"TCP4", 4):
         if not (copy_ipv4(&words[2], source) and copy_ipv4(&words[3], destination)):
             return WRONG
-    elif is_word(&words[1], b"TCP6", 4):
+    elif is_text(&words[1], b"TCP6", 4):
         if not (copy_ipv6(&words[2], source) and copy_ipv6(&words[3], destination)):
             return WRONG
     else:
@@ -123,13 +116,13 @@ cdef Header read_words(const Word *words, size_t count, ProxyHeader *header) noe
     return COMPLETE
 
 
-cdef bint copy_ipv4(const Word *word, char *out) noexcept nogil:
+cdef bint copy_ipv4(const Text *word, char *out) noexcept nogil:
     """Four numbers of one to three digits, up to 255. Zeros in front are kept."""
     cdef size_t at
     cdef int number = 0, digits = 0, dots = 0
-    if word.size >= TEXT_ROOM:
+    if word.length >= TEXT_ROOM:
         return False
-    for at in range(word.size):
+    for at in range(word.length):
         if c"0" <= word.start[at] <= c"9" and digits < 3:
             number = number * 10 + (word.start[at] - c"0")
             digits += 1
@@ -140,19 +133,19 @@ cdef bint copy_ipv4(const Word *word, char *out) noexcept nogil:
             dots += 1
         else:
             return False
-    memcpy(out, word.start, word.size)
-    out[word.size] = 0
+    memcpy(out, word.start, word.length)
+    out[word.length] = 0
     return dots == 3 and digits > 0
 
 
-cdef bint copy_ipv6(const Word *word, char *out) noexcept nogil:
+cdef bint copy_ipv6(const Text *word, char *out) noexcept nogil:
     """In its shortest form, without the scope, which may be any text but not empty."""
     cdef uint8_t packed[IPV6_BYTES]
-    cdef size_t length = word.size
+    cdef size_t length = word.length
     cdef const uint8_t *scope = <const uint8_t *>memchr(word.start, c"%", length)
     if scope != NULL:
         length = <size_t>(scope - word.start)
-        if length + 1 == word.size or memchr(scope + 1, c"%", word.size - length - 1) != NULL:
+        if length + 1 == word.length or memchr(scope + 1, c"%", word.length - length - 1) != NULL:
             return False
     if length >= TEXT_ROOM or memchr(word.start, 0, length) != NULL:
         return False
@@ -161,15 +154,15 @@ cdef bint copy_ipv6(const Word *word, char *out) noexcept nogil:
     return inet_pton(AF_INET6, out, packed) == 1 and inet_ntop(AF_INET6, packed, out, TEXT_ROOM) != NULL
 
 
-cdef int read_port(const Word *word) noexcept nogil:
+cdef int read_port(const Text *word) noexcept nogil:
     """As Integer.parseInt reads it, with a sign and any number of zeros; 0 if it is no port."""
     cdef size_t at = 0
     cdef int number = 0
-    if word.size and word.start[0] == c"+":
+    if word.length and word.start[0] == c"+":
         at = 1
-    if at == word.size:
+    if at == word.length:
         return 0
-    while at < word.size:
+    while at < word.length:
         if not c"0" <= word.start[at] <= c"9":
             return 0
         number = number * 10 + (word.start[at] - c"0")

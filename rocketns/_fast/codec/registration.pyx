@@ -18,8 +18,8 @@ from libc.stdint cimport INT32_MAX, int64_t, uint32_t, uint8_t
 from libc.string cimport memchr, memcmp, memcpy
 
 from rocketns._fast.codec.compact_json cimport (
-    MEMBER, NO_MORE, Cursor, Member, cursor_of, is_ascii, is_text, left, next_item, next_member, same_text, scan_int,
-    scan_long, scan_text, skip_brackets, skip_object, skip_value, take, take_bytes
+    COMPLETE, NOT_BEGUN, Cursor, Reading, cursor_of, is_ascii, is_text, left, next_item, next_member, same_text,
+    scan_int, scan_long, scan_text, skip_brackets, skip_object, skip_value, take, take_bytes
 )
 from rocketns._fast.codec.wire cimport read_uint32
 
@@ -60,15 +60,9 @@ cdef inline bint scan_version(Cursor *cursor, Version *version) noexcept nogil:
     cdef Text key
     cdef int64_t *value
     cdef int seen = 0, bit
-    cdef bint first = True
-    cdef Member more
+    cdef Reading reading = NOT_BEGUN
     version.state_version = version.timestamp = version.counter = 0
-    if not take(cursor, c'{'):
-        return False
-    while True:
-        more = next_member(cursor, &first, &key)
-        if more != MEMBER:
-            return more == NO_MORE and seen & 2
+    while next_member(cursor, &reading, &key):
         if is_text(&key, "stateVersion", 12):
             value, bit = &version.state_version, 1
         elif is_text(&key, "timestamp", 9):
@@ -80,6 +74,7 @@ cdef inline bint scan_version(Cursor *cursor, Version *version) noexcept nogil:
         if seen & bit or not scan_long(cursor, value):
             return False
         seen |= bit
+    return reading == COMPLETE and seen & 2
 
 
 cdef inline int field_of(const Text *key) noexcept nogil:
@@ -103,17 +98,12 @@ cdef inline bint scan_topic(Cursor *cursor, Topic *topic) noexcept nogil:
     """A TopicConfig into ``name`` and ``numbers``. Its name must be there; ``key`` stays what it was."""
     cdef Text key
     cdef int field, seen = 0
-    cdef bint first = True, taken
-    cdef Member more
+    cdef bint taken
+    cdef Reading reading = NOT_BEGUN
     topic.numbers[READ] = topic.numbers[WRITE] = DEFAULT_QUEUE_NUMS
     topic.numbers[PERM] = DEFAULT_PERM
     topic.numbers[SYS_FLAG] = 0
-    if not take(cursor, c'{'):
-        return False
-    while True:
-        more = next_member(cursor, &first, &key)
-        if more != MEMBER:
-            return more == NO_MORE and seen & (1 << NAME)
+    while next_member(cursor, &reading, &key):
         field = field_of(&key)
         if field == OTHER:
             taken = is_ascii(&key) and skip_value(cursor, 0)
@@ -128,6 +118,7 @@ cdef inline bint scan_topic(Cursor *cursor, Topic *topic) noexcept nogil:
         if not taken:
             return False
         seen |= 1 << field
+    return reading == COMPLETE and seen & (1 << NAME)
 
 
 cdef class _Topics:
@@ -197,20 +188,15 @@ cdef class _Body(_Topics):
 
     cdef bint read_filters(self, Cursor *cursor) except -1:
         cdef Text text
-        cdef bint first = True
-        cdef Member more
+        cdef Reading reading = NOT_BEGUN
         self.filters = []
-        if not take(cursor, c'['):
-            return False
-        while True:
-            more = next_item(cursor, &first)
-            if more != MEMBER:
-                return more == NO_MORE
+        while next_item(cursor, &reading, c'[', c']'):
             if not scan_text(cursor, &text):
                 return False
             self.filters.append(text_of(&text, NULL))
             if len(self.filters) > FILTER_SERVERS_MAX:
                 return False
+        return reading == COMPLETE
 
     cdef bint keep_mappings(self, Cursor *cursor) except -1:
         """Keeps the bytes of the map of static topics; an empty map is None."""
@@ -224,31 +210,21 @@ cdef class _Body(_Topics):
 
     cdef bint read_table(self, Cursor *cursor) except -1:
         cdef Topic topic
-        cdef bint first = True
-        cdef Member more
-        if not take(cursor, c'{'):
-            return False
-        while True:
-            more = next_member(cursor, &first, &topic.key)
-            if more != MEMBER:
-                return more == NO_MORE
+        cdef Reading reading = NOT_BEGUN
+        while next_member(cursor, &reading, &topic.key):
             if not scan_topic(cursor, &topic) or not self.add(&topic, NULL):
                 return False
             if self.changed + self.unchanged > BLOCKS_MAX:
                 return False
+        return reading == COMPLETE
 
     cdef bint read_object(self, Cursor *cursor, bint is_wrapper) except -1:
         """RegisterBrokerBody, with a wrapper; or TopicConfigAndMappingSerializeWrapper, with a version."""
         cdef Text key
         cdef int seen = 0, bit
-        cdef bint first = True, taken
-        cdef Member more
-        if not take(cursor, c'{'):
-            return False
-        while True:
-            more = next_member(cursor, &first, &key)
-            if more != MEMBER:
-                return more == NO_MORE and seen & 1
+        cdef bint taken
+        cdef Reading reading = NOT_BEGUN
+        while next_member(cursor, &reading, &key):
             if not is_wrapper and is_text(&key, "topicConfigSerializeWrapper", 27):
                 bit, taken = 1, self.read_object(cursor, True)
             elif not is_wrapper and is_text(&key, "filterServerList", 16):
@@ -264,6 +240,7 @@ cdef class _Body(_Topics):
             if not taken or seen & bit:
                 return False
             seen |= bit
+        return reading == COMPLETE and seen & 1
 
 
 def parse_json(const unsigned char[::1] body, queue_data, KnownTopics known=None):

@@ -9,16 +9,16 @@ from libc.stdint cimport INT32_MAX
 from libc.string cimport memcpy, strlen
 
 from rocketns._fast.codec.compact_json cimport (
-    MEMBER, NO_MORE, Cursor, Member, is_text, left, next_member, scan_int, skip_printable, skip_value, take, take_bytes
+    COMPLETE, NOT_BEGUN, Cursor, Reading, is_text, left, next_member, scan_int, skip_printable, skip_value, take,
+    take_bytes
 )
 from rocketns._fast.codec.wire cimport (
     CODE_AT, FIELDS_LENGTH_AT, FIXED_BYTES, FLAG_AT, HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, LANGUAGE_AT,
-    OPAQUE_AT, REMARK_LENGTH_AT, SERIALIZE_TYPE_SHIFT, VERSION_AT, read_int16, read_uint32, take_pair
+    OPAQUE_AT, REMARK_LENGTH_AT, SERIALIZE_JSON, SERIALIZE_ROCKETMQ, SERIALIZE_TYPE_SHIFT, VERSION_AT, read_int16,
+    read_uint32, take_pair
 )
 
 cdef enum:
-    SERIALIZE_JSON = 0
-    SERIALIZE_ROCKETMQ = 1
     GET_ROUTEINFO_BY_TOPIC = 105
     V4_9_4 = 401
     TOPIC_BYTES_MAX = 1024
@@ -116,19 +116,14 @@ cdef bint take_ext(RouteRequest *request, const Text *key, const Text *value, in
 
 cdef bint scan_ext_fields(Cursor *cursor, RouteRequest *request) noexcept nogil:
     cdef Text key, value
-    cdef bint first = True
     cdef int seen = 0
-    cdef Member more
-    if not take(cursor, c'{'):
-        return False
-    while True:
-        more = next_member(cursor, &first, &key)
-        if more != MEMBER:
-            request.is_lookup &= seen & TOPIC != 0
-            return more == NO_MORE
+    cdef Reading reading = NOT_BEGUN
+    while next_member(cursor, &reading, &key):
         if not is_printable(&key) or not scan_printable(cursor, &value):
             return False
         request.is_lookup &= take_ext(request, &key, &value, &seen)
+    request.is_lookup &= seen & TOPIC != 0
+    return reading == COMPLETE
 
 
 cdef int language_code(const Text *text) noexcept nogil:
@@ -177,21 +172,16 @@ cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcep
 
 cdef bint read_json(Cursor *cursor, RouteRequest *request) noexcept nogil:
     cdef Text key
-    cdef bint first = True
     cdef int seen = 0, member
-    cdef Member more
-    if not take(cursor, c'{'):
-        return False
-    while True:
-        more = next_member(cursor, &first, &key)
-        if more != MEMBER:
-            take(cursor, c'\n')  # the C++ client's writer ends with it
-            request.is_lookup &= seen & OF_LOOKUP == OF_LOOKUP
-            return more == NO_MORE and left(cursor) == 0 and seen & OF_REQUEST == OF_REQUEST
+    cdef Reading reading = NOT_BEGUN
+    while next_member(cursor, &reading, &key):
         member = member_of(&key)
         if seen & member or not scan_member(cursor, request, member):
             return False
         seen |= member
+    take(cursor, c'\n')  # the C++ client's writer ends with it
+    request.is_lookup &= seen & OF_LOOKUP == OF_LOOKUP
+    return reading == COMPLETE and left(cursor) == 0 and seen & OF_REQUEST == OF_REQUEST
 
 
 cdef bint read_binary(Cursor *cursor, RouteRequest *request) noexcept nogil:

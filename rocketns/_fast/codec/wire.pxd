@@ -17,6 +17,10 @@ cdef enum:
     HEADER_LENGTH_MASK = 0xFFFFFF
     SERIALIZE_TYPE_SHIFT = 24
 
+cdef enum:
+    SERIALIZE_JSON = 0
+    SERIALIZE_ROCKETMQ = 1
+
 # Where the fixed parts of a binary header are (RocketMQSerializable.rocketMQProtocolEncode), in bytes.
 cdef enum:
     CODE_AT = 0

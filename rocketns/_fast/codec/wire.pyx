@@ -9,10 +9,6 @@ from libc.stdint cimport int32_t
 
 from rocketns._fast.codec.compact_json cimport left
 
-cdef enum:
-    SERIALIZE_JSON = 0
-    SERIALIZE_ROCKETMQ = 1
-
 
 cdef inline bint word_fits(uint32_t word, int64_t length) noexcept nogil:
     """Whether a header word is one that RemotingCommand.decode accepts in a frame of this length field."""

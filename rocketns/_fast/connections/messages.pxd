@@ -5,7 +5,7 @@ Whoever holds a message owns it: the sender until `push`, the queue, then whoeve
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint64_t, uint8_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
 
 from rocketns._fast.connections.hosts cimport Queued
 from rocketns._fast.system.sockets cimport read, write
@@ -69,6 +69,17 @@ cdef inline Message *new_message(MessageKind kind, uint64_t connection) noexcept
     cdef Message *message = <Message *>calloc(1, sizeof(Message))
     if message != NULL:
         message.kind, message.connection = kind, connection
+    return message
+
+
+cdef inline Message *message_with(MessageKind kind, uint64_t connection, size_t size) noexcept nogil:
+    """Any thread. A message with room for so many bytes of data; NULL where there is no memory."""
+    cdef Message *message = new_message(kind, connection)
+    if message != NULL and size:
+        message.data, message.size = <uint8_t *>malloc(size), size
+        if message.data == NULL:
+            free(message)
+            return NULL
     return message
 
 

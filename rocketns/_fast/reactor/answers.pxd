@@ -20,7 +20,6 @@ cdef enum:
     # Room for plain text beside as many bytes as were received: what OpenSSL has of an unfinished record.
     UNFINISHED_RECORD_MAX = RECORD_BYTES_MAX + 1024
 
-cdef void send_bytes(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil
 cdef void send_wire(Reactor *reactor, Connection *connection) noexcept nogil
 cdef void send_answers(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil
 cdef void send_end(Reactor *reactor, Connection *connection) noexcept nogil
@@ -30,7 +29,6 @@ cdef Progress open_received(
 ) noexcept nogil
 
 cdef bint is_applied(const Shared *shared, int64_t epoch) noexcept nogil
-cdef bint defer(Reactor *reactor, const Connection *connection, const uint8_t *frame, size_t size) noexcept nogil
 cdef int deferred_wait_ms(const Reactor *reactor) noexcept nogil
 cdef void end_round(Reactor *reactor) noexcept nogil
 cdef bint next_due(Reactor *reactor, Deferred *due) noexcept nogil

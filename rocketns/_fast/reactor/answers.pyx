@@ -16,7 +16,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from rocketns._fast.access.networks cimport ADDRESS_BYTES, first_flags_of, is_ipv4
 from rocketns._fast.codec.compact_json cimport Text
-from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, put_busy
+from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, SYSTEM_BUSY, TOO_MANY_REQUESTS, put_error
 from rocketns._fast.codec.requests cimport (
     UNANSWERED, RouteRequest, follows_layout, learn_layout, read_request, recognise_request
 )
@@ -29,7 +29,7 @@ from rocketns._fast.reactor.reactor_state cimport (
     DEFERRED_MAX, EPOCHS, LAYOUTS, SCRATCH_BYTES, SEALED_AT_ONCE_MAX, Limits, assert_reactor, id_of
 )
 from rocketns._fast.routes.asked_topics cimport HOST_NUMBERS, count_lookup, note_missed
-from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM, Answer, Routes, answer_room, write_answer
+from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM, Answer, Routes, write_answer
 from rocketns._fast.system.sockets cimport MSG_DONTWAIT, MSG_NOSIGNAL, monotonic_ms, send
 from rocketns._fast.system.threads cimport add, assert_equal, count_one, load, pthread_mutex_lock, pthread_mutex_unlock
 from rocketns._fast.tls.openssl cimport HAS_FAILED, IS_DONE, open_records, openssl, seal, seal_end
@@ -352,19 +352,18 @@ cdef void answer_in_scratch(Reactor *reactor, Connection *connection, Lookup *lo
 
 
 cdef void answer_in_memory(Reactor *reactor, Connection *connection, Lookup *lookup, Answer *answer) noexcept nogil:
-    """Reactor thread only. For an answer that is larger than the scratch. Where the route has grown meanwhile, NO_ROOM."""
-    cdef size_t room
+    """Reactor thread only. For an answer that is larger than the scratch. NO_ROOM where there is no memory."""
+    cdef size_t room = SCRATCH_BYTES
     cdef uint8_t *space
-    pthread_mutex_lock(&reactor.routes_mutex)
-    room = answer_room(reactor.shared.routes, &lookup.request, lookup.view)
-    pthread_mutex_unlock(&reactor.routes_mutex)
-    space = <uint8_t *>malloc(room)
-    if space == NULL:
-        return
-    compose(reactor, connection, lookup, space, room, answer)
-    if answer.size > 0:
-        send_answers(reactor, connection, space, <size_t>answer.size)
-    free(space)
+    while answer.size == NO_ROOM:
+        room *= 2
+        space = <uint8_t *>malloc(room)
+        if space == NULL:
+            return
+        compose(reactor, connection, lookup, space, room, answer)
+        if answer.size > 0:
+            send_answers(reactor, connection, space, <size_t>answer.size)
+        free(space)
 
 
 cdef bint answer(
@@ -430,7 +429,9 @@ cdef bint refuse(Reactor *reactor, Connection *connection, const uint8_t *frame,
         if reactor.out_size + HEAD_BYTES_MAX > SCRATCH_BYTES:
             send_scratch(reactor, connection)
         out = reactor.scratch_out + reactor.out_size
-        size = <size_t>(put_busy(out, request.opaque, limits.serialize_type, limits.version) - out)
+        size = <size_t>(put_error(
+            out, SYSTEM_BUSY, request.opaque, limits.serialize_type, limits.version, TOO_MANY_REQUESTS, NULL
+        ) - out)
         reactor.out_size += size
         reactor.turn_bytes += size
     return True

@@ -8,11 +8,10 @@ from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.reactor.reactor_state cimport Reactor, Shared
 from rocketns._fast.system.sockets cimport sockaddr_storage
 
-cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept nogil
 cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept nogil
 cdef void release_connection(Shared *shared, Connection *connection, int ending) noexcept nogil
 cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil
-cdef Connection *add_connection(Reactor *reactor, int fd, uint8_t listener) noexcept nogil
+cdef void add_connection(Reactor *reactor, int fd, uint8_t listener) noexcept nogil
 cdef void know_host(Reactor *reactor, Connection *connection, const char *socket_address) noexcept nogil
 cdef bint report_opened(Reactor *reactor, Connection *connection, const char *socket_address) noexcept nogil
 cdef bint move(Reactor *reactor, Connection *connection, Reactor *target) noexcept nogil

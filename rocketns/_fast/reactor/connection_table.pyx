@@ -22,7 +22,7 @@ from rocketns._fast.connections.hosts cimport (
     ADDRESS_ROOM, HOSTS, KINDS, TEXT_ROOM, claim_host, find_host, host_hash, leave_ring, release_host, write_peer
 )
 from rocketns._fast.connections.messages cimport (
-    CLOSED, MOVE, OPENED, OPENED_LISTENER_SHIFT, REFUSED, Message, free_message, new_message, push
+    CLOSED, MOVE, OPENED, OPENED_LISTENER_SHIFT, REFUSED, Message, free_message, message_with, new_message, push
 )
 from rocketns._fast.reactor.reactor_state cimport (
     TABLE_MAX, assert_reactor, find_connection, handshake_thread, id_of, send_message
@@ -148,20 +148,18 @@ cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept n
     return False
 
 
-cdef Connection *add_connection(Reactor *reactor, int fd, uint8_t listener) noexcept nogil:
-    """Reactor thread only. A new connection; NULL, and the descriptor closed, where there is no room."""
+cdef void add_connection(Reactor *reactor, int fd, uint8_t listener) noexcept nogil:
+    """Reactor thread only. A new connection; the descriptor is closed where there is no room."""
     cdef Connection *connection = <Connection *>calloc(1, sizeof(Connection))
     if connection == NULL:
         close(fd)
         add(&reactor.shared.connections, -1)
-        return NULL
+        return
     connection.fd, connection.is_new, connection.ending, connection.host = fd, True, FAILED, HOSTS
     connection.active_ms, connection.listener = reactor.now_ms, listener
     connection.idle_ms_max = load(&reactor.shared.idle_ms_max)
     if not insert_connection(reactor, connection):
         release_connection(reactor.shared, connection, FAILED)
-        return NULL
-    return connection
 
 
 cdef uint8_t *copy_certificate(const Connection *connection, size_t *size) noexcept nogil:
@@ -194,14 +192,11 @@ cdef Message *message_of_opened(Reactor *reactor, Connection *connection, const 
     cdef size_t length = strlen(shown), host_length, der_size, at
     cdef const char *host = find_host(socket_address, room, &host_length)
     cdef uint8_t *der = copy_certificate(connection, &der_size)
-    cdef Message *message = new_message(OPENED, id_of(reactor, connection))
+    cdef Message *message
     if not connection.is_announced:
         host_length = 0
-    if message != NULL:
-        message.size = length + 1 + host_length + 1 + der_size
-        message.data = <uint8_t *>malloc(message.size)
-    if message == NULL or message.data == NULL:
-        free(message)
+    message = message_with(OPENED, id_of(reactor, connection), length + 1 + host_length + 1 + der_size)
+    if message == NULL:
         free(der)
         return NULL
     memcpy(message.data, shown, length + 1)
@@ -272,28 +267,24 @@ cdef bint move(Reactor *reactor, Connection *connection, Reactor *target) noexce
 cdef void refuse_connection(Reactor *reactor, Connection *connection, int ending, const char *reason) noexcept nogil:
     """Reactor thread only. Close a connection that control does not know, and tell it why. It is gone afterwards."""
     cdef char socket_address[ADDRESS_ROOM]
-    cdef Message *message = new_message(REFUSED, 0)
+    cdef Message *message
     cdef const char *shown = connection.address
-    cdef size_t length
+    cdef size_t length, reason_length = strlen(reason)
     cdef Peer ignored
     if shown == NULL:
         write_peer(connection.fd, socket_address, &ignored)
         shown = socket_address
     length = strlen(shown)
+    message = message_with(REFUSED, 0, length + 1 + reason_length)
     if message != NULL:
-        message.number, message.size = ending, length + 1 + strlen(reason)
-        message.data = <uint8_t *>malloc(message.size + 1)
-    if message != NULL and message.data != NULL:
         memcpy(message.data, shown, length + 1)
-        memcpy(message.data + length + 1, reason, strlen(reason) + 1)
-        message.queued.host = connection.host
+        memcpy(message.data + length + 1, reason, reason_length)
+        message.number, message.queued.host = ending, connection.host
         add(&reactor.shared.gone, 1)
         if connection.host < HOSTS:  # for the message, until control takes note of it
             message.queued.host = claim_host(reactor.shared.hosts, connection.host_hash)
             add(&reactor.shared.hosts.hosts[message.queued.host].ended, 1)
         push(&reactor.shared.to_control, message)
-    else:
-        free(message)
     close_connection(reactor, connection, ending)
 
 

@@ -2,15 +2,10 @@
 
 from libc.stdint cimport uint64_t
 
-from rocketns._fast.connections.messages cimport Message
 from rocketns._fast.reactor.reactor_state cimport Reactor, Shared
 
 cdef extern from "<stdint.h>" nogil:
     const uint64_t LISTENING "UINT64_MAX"  # the epoll id of the listening sockets; no connection has it
-
-cdef void take_over(Reactor *reactor, Message *message) noexcept nogil
-cdef void accept_some(Reactor *reactor) noexcept nogil
-cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil
 
 cdef bint start_listening(Reactor *reactor, int listen_fd) noexcept nogil
 cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil

@@ -14,19 +14,16 @@ All functions are for the reactor's thread.
 from libc.errno cimport EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
 from libc.stdint cimport int64_t, uint32_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
 
 from rocketns._fast.access.networks cimport Peer
 from rocketns._fast.access.policy cimport know_policy
-from rocketns._fast.connections.connection cimport (
-    ENDED, FAILED, Connection, note_known, output_space, send_output, unsent
-)
+from rocketns._fast.connections.connection cimport ENDED, FAILED, Connection, note_known, send_output, unsent
 from rocketns._fast.connections.hosts cimport (
     ADDRESS_ROOM, CONNECTIONS, KINDS, TLS, HostRing, Hosts, ended_of, host_hash, leave_ring, may_connect, write_peer
 )
 from rocketns._fast.connections.messages cimport (
     ABORT, ADD, APPLIED, CLOSE_IDLE, CONTEXT_CHANGED, END, MOVE, REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT,
-    REPLY_TO_KNOWN, RESUME, SHED, STOP, following, free_message, new_message, take_all
+    REPLY_TO_KNOWN, RESUME, SHED, STOP, Message, following, free_message, new_message, take_all
 )
 from rocketns._fast.reactor.answers cimport deferred_wait_ms, end_round, free_deferred, send_answers
 from rocketns._fast.reactor.connection_table cimport (
@@ -258,27 +255,6 @@ cdef void measured_event(Reactor *reactor, Connection *connection, uint32_t even
         end_sample(reactor, began_ns, answered, absent)
 
 
-cdef bint add_output(Reactor *reactor, Connection *connection, Message *message) noexcept nogil:
-    """Reactor thread only. Append answers to the output; False where there is no memory.
-
-    Where the output is empty, the message's memory becomes the output, unless records are made of it.
-    """
-    cdef uint8_t *space
-    if connection.tls != NULL:
-        send_answers(reactor, connection, message.data, message.size)
-        return not connection.is_failed
-    if connection.output == NULL:
-        connection.output, connection.output_room, connection.output_end = message.data, message.size, message.size
-        message.data = NULL
-        return True
-    space = output_space(connection, message.size)
-    if space == NULL:
-        return False
-    memcpy(space, message.data, message.size)
-    connection.output_end += message.size
-    return True
-
-
 cdef void reply(Reactor *reactor, Connection *connection, Message *message) noexcept nogil:
     """Reactor thread only. Send control's answers; so many requests are no longer in flight."""
     connection.in_flight -= min(connection.in_flight, <uint32_t>message.number)
@@ -288,11 +264,8 @@ cdef void reply(Reactor *reactor, Connection *connection, Message *message) noex
         let_pass(connection, <uint32_t>(message.moment >> REPLY_GENERATION_SHIFT))
     note_known(reactor.holders, connection, message.moment & REPLY_TO_KNOWN != 0, reactor.now_ms)
     if message.size:
-        if add_output(reactor, connection, message):
-            connection.active_ms = reactor.now_ms
-            connection.is_failed = not send_output(connection)
-        else:
-            connection.is_failed = True
+        connection.active_ms = reactor.now_ms
+        send_answers(reactor, connection, message.data, message.size)
     if connection.in_flight == 0:
         leave_ring(reactor.waiting, &connection.queued)  # it has no frame at control now, so it may hand one over
     resume(reactor, connection)

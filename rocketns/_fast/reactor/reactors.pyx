@@ -9,7 +9,7 @@ from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint16_t, uint64_t, uint8_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 cimport cython
@@ -20,7 +20,7 @@ from rocketns._fast.connections.hosts cimport HOSTS, INPUT, OUTPUT, TLS, join_ri
 from rocketns._fast.connections.messages cimport (
     ABORT, APPLIED, CLOSE_IDLE, CLOSED, CONTEXT_CHANGED, END, FRAME, LOOKED_UP, OPENED, OPENED_LISTENER_SHIFT, REFUSED,
     REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT, REPLY_TO_KNOWN, RESUME, STOP, TAKEN, TLS_WANTED, Message,
-    MessageKind, following, free_message, is_empty, new_message, take_all
+    MessageKind, following, free_message, is_empty, message_with, new_message, take_all
 )
 from rocketns._fast.reactor.answers cimport is_applied
 from rocketns._fast.reactor.connection_table cimport lookups_of
@@ -467,17 +467,12 @@ cdef int post(
     int64_t moment=0
 ) except -1:
     """Any thread. A message to one reactor, with a copy of the data."""
-    cdef Message *message = new_message(kind, connection)
+    cdef Message *message = message_with(kind, connection, size)
     if message == NULL:
         raise MemoryError
     message.number, message.moment = argument, moment
     if size:
-        message.data = <uint8_t *>malloc(size)
-        if message.data == NULL:
-            free_message(message)
-            raise MemoryError
         memcpy(message.data, data, size)
-        message.size = size
     if kind == REPLY:
         add(&reactors.shared.replied_bytes, <int64_t>size)
     send_message(reactors.shared.reactors[number], message)

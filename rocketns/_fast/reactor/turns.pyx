@@ -7,7 +7,7 @@ too, so they take effect in their order. All functions are for the reactor's thr
 from libc.errno cimport EAGAIN, EINTR, errno
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint32_t, uint8_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 from rocketns._fast.codec.proxy_header cimport DETECTION_BYTES
@@ -17,7 +17,7 @@ from rocketns._fast.connections.connection cimport (
     keep_input, make_input_room, note_progress, unsent
 )
 from rocketns._fast.connections.hosts cimport INPUT, KINDS, OUTPUT, REQUESTS, TLS, join_ring, take_turn
-from rocketns._fast.connections.messages cimport FRAME, TAKEN, Message, new_message, push
+from rocketns._fast.connections.messages cimport FRAME, TAKEN, Message, message_with, new_message, push
 from rocketns._fast.reactor.answers cimport (
     UNFINISHED_RECORD_MAX, answer, header_end, input_memory, may_ask, next_due, open_received, refuse, send_end,
     send_scratch
@@ -113,19 +113,17 @@ cdef bint send_to_control(
     """
     cdef Message *message
     cdef bint is_whole_input = frame == connection.input and size == connection.input_size
-    message = new_message(FRAME, id_of(reactor, connection))
-    if message != NULL:
-        message.data = frame if is_whole_input else <uint8_t *>malloc(size)
-    if message == NULL or message.data == NULL:
-        free(message)
+    message = message_with(FRAME, id_of(reactor, connection), 0 if is_whole_input else size)
+    if message == NULL:
         connection.is_failed = True
         return False
     if is_whole_input:
+        message.data, message.size = frame, size
         connection.input = NULL
         connection.input_start = connection.input_size = connection.input_room = 0
     else:
         memcpy(message.data, frame, size)
-    message.size, message.number, message.queued.host = size, is_beyond_rate, connection.host
+    message.number, message.queued.host = is_beyond_rate, connection.host
     connection.in_flight += 1
     reactor.turn_bytes += size
     add(&reactor.shared.queued_bytes, <int64_t>size + FRAME_COST_BYTES)

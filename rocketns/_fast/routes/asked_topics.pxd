@@ -53,7 +53,6 @@ cdef struct Counts:
 
 cdef bint make_counts(Counts *counts, uint32_t keys_max, bint by_client) noexcept nogil
 cdef void free_counts(Counts *counts) noexcept nogil
-cdef int add_rows(list rows, const Counts *counts) except -1
 cdef int take_counts(
     list rows, Counts *counts, pthread_mutex_t *mutex, int64_t *lookups, int64_t *misses
 ) except -1

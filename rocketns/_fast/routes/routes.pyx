@@ -8,7 +8,7 @@ from cpython.tuple cimport PyTuple_GetItem
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp, memset
+from libc.string cimport memcmp
 
 import secrets
 from bisect import bisect_left
@@ -18,8 +18,8 @@ from rocketns._fast.codec.compact_json cimport same_text
 from rocketns._fast.codec.registration cimport CHANGED, NEW, REPEATED, UNCHANGED, KnownTopics, Standing, Topic
 from rocketns._fast.routes.slots cimport (
     DEFAULT, DIALECTS, LISTENERS_MAX, STANDARD, VIEWS_MAX, BrokerEntry, Bytes, Change, Fragment, bucket_of,
-    change_digest, clear_bytes, double_table, find_next_slot, find_place, free_slot, grown, insert_slot, key_of,
-    link_slot, make_slot, name_hash, remove_fragment, remove_slot, set_bytes, set_fragment, slot_bytes, unlink_slot
+    change_digest, double_table, find_next_slot, find_place, free_slot, grown, insert_slot, key_of, link_slot,
+    make_slot, name_hash, remove_fragment, remove_slot, set_bytes, set_fragment, slot_bytes, unlink_slot
 )
 from rocketns._fast.system.stable_abi cimport ascii_of
 from rocketns._fast.system.threads cimport assert_owner, pthread_mutex_lock, pthread_mutex_unlock
@@ -59,11 +59,9 @@ cdef class RouteSlots:
             if slot != NULL:
                 free_slot(slot)
         for place in range(self.broker_count if self.routes.brokers != NULL else 0):
-            free(self.routes.brokers[place].datas[DEFAULT].start)
-            free(self.routes.brokers[place].datas[STANDARD].start)
+            free_elements(self, &self.routes.brokers[place])
         for place in range(self.fragment_count if self.routes.fragments != NULL else 0):
             free(self.routes.fragments[place].element.start)
-        free_mapped(self, self.routes.mapped, mapped_count(self, self.routes.views))
         free(self.routes.table)
         free(self.routes.brokers)
         free(self.routes.fragments)
@@ -72,7 +70,7 @@ cdef class RouteSlots:
     def memory_bytes(self):
         return (
             self.held_bytes + (self.routes.mask + 1) * sizeof(Slot *) + self.broker_capacity * sizeof(BrokerEntry)
-            + self.fragment_capacity * sizeof(Fragment) + mapped_count(self, self.routes.views) * sizeof(Bytes)
+            + self.fragment_capacity * sizeof(Fragment)
         )
 
     cdef int add_reader(self, pthread_mutex_t *mutex) except -1:
@@ -85,79 +83,69 @@ cdef class RouteSlots:
 
     def put_broker(self, str broker_name, bytes default, bytes standard, bint handed_over, tuple mapped=()):
         cdef uint32_t broker = broker_of(self, broker_name)
-        cdef BrokerEntry old, new
-        cdef Bytes of_views[VIEWS_MAX * DIALECTS]
-        make_mapped(self, of_views, self.routes.views, mapped)
-        new = self.routes.brokers[broker]
-        set_bytes(&new.datas[DEFAULT], default)
-        set_bytes(&new.datas[STANDARD], standard)
-        new.present, new.handed_over = True, handed_over
-        lock(self)
-        old = self.routes.brokers[broker]
-        self.routes.brokers[broker] = new
-        swap_mapped(self, broker, of_views)
-        unlock(self)
+        cdef BrokerEntry entry = self.routes.brokers[broker]
+        entry.present, entry.handed_over = True, handed_over
+        entry.mapped = make_mapped(self, self.routes.views, mapped)
+        set_bytes(&entry.datas[DEFAULT], default)
+        set_bytes(&entry.datas[STANDARD], standard)
         self.held_bytes += <int64_t>len(default) + <int64_t>len(standard)
-        clear_datas(self, &old)
-        clear_mapped(self, of_views, self.routes.views * DIALECTS)
+        replace_entry(self, broker, &entry)
 
     def change_views(self, Networks networks not None, list of_listeners not None, uint32_t views, dict mapped not None):
-        cdef Bytes *made
-        cdef Bytes *old = self.routes.mapped
         cdef Networks former = self.view_networks  # reactors may read it until the change
-        cdef uint32_t broker
-        cdef size_t old_count = mapped_count(self, self.routes.views), made_count = mapped_count(self, views)
+        cdef uint32_t former_views = self.routes.views, broker
+        cdef Bytes **other
+        cdef Bytes *old
         if views > VIEWS_MAX or not 0 < len(of_listeners) <= LISTENERS_MAX or max(of_listeners) > views:
             raise ValueError(f"{views} views, {len(of_listeners)} listeners")
-        made = <Bytes *>calloc(max(made_count, <size_t>1), sizeof(Bytes))
-        if made == NULL:
+        other = <Bytes **>calloc(self.broker_count, sizeof(Bytes *))
+        if other == NULL:
             raise MemoryError
         try:
             for name, pairs in mapped.items():
                 broker = self.broker_numbers[name]
-                make_mapped(self, &made[<size_t>broker * views * DIALECTS], views, pairs)
+                other[broker] = make_mapped(self, views, pairs)
         except BaseException:
-            free_mapped(self, made, made_count)
+            free_all_mapped(self, other, views)
             raise
         self.view_networks = networks
         lock(self)
-        self.routes.mapped, self.routes.views, self.routes.view_networks = made, views, &networks.table
+        for broker in range(self.broker_count):
+            old = self.routes.brokers[broker].mapped
+            self.routes.brokers[broker].mapped = other[broker]
+            other[broker] = old
+        self.routes.views, self.routes.view_networks = views, &networks.table
         self.routes.view_generation += 1
         for place in range(LISTENERS_MAX):
             self.routes.view_of_listener[place] = of_listeners[place] if place < len(of_listeners) else 0
         unlock(self)
-        free_mapped(self, old, old_count)
+        free_all_mapped(self, other, former_views)
         del former
 
     def mapped_bytes(self):
         """By view."""
-        cdef size_t place, view, size
-        cdef list found = []
-        for view in range(self.routes.views):
-            size = self.broker_capacity * DIALECTS * sizeof(Bytes)
-            for place in range(mapped_count(self, self.routes.views)):
-                if place // DIALECTS % self.routes.views == view:
-                    size += self.routes.mapped[place].length
-            found.append(size)
+        cdef const Bytes *mapped
+        cdef uint32_t broker, view
+        cdef list found = [0] * self.routes.views
+        for broker in range(self.broker_count):
+            mapped = self.routes.brokers[broker].mapped
+            for view in range(self.routes.views if mapped != NULL else 0):
+                found[view] += DIALECTS * sizeof(Bytes)
+                found[view] += mapped[view * DIALECTS + DEFAULT].length + mapped[view * DIALECTS + STANDARD].length
         return found
 
     def remove_broker(self, str broker_name):
         cdef object found = self.broker_numbers.get(broker_name)
         cdef uint32_t broker
-        cdef BrokerEntry old
-        cdef Bytes of_views[VIEWS_MAX * DIALECTS]
+        cdef BrokerEntry entry
         if found is None:
             return
         broker = found
-        make_mapped(self, of_views, self.routes.views, ())
-        lock(self)
-        swap_mapped(self, broker, of_views)
-        old = self.routes.brokers[broker]
-        self.routes.brokers[broker].present = self.routes.brokers[broker].handed_over = False
-        self.routes.brokers[broker].datas[DEFAULT].start = self.routes.brokers[broker].datas[STANDARD].start = NULL
-        unlock(self)
-        clear_datas(self, &old)
-        clear_mapped(self, of_views, self.routes.views * DIALECTS)
+        entry = self.routes.brokers[broker]
+        entry.present = entry.handed_over = False
+        entry.datas[DEFAULT].start = entry.datas[STANDARD].start = NULL
+        entry.mapped = NULL
+        replace_entry(self, broker, &entry)
         drop_broker_if_unused(self, broker)
 
     def put_topics(self, str broker_name, changes):
@@ -215,56 +203,61 @@ cdef void unlock(RouteSlots slots) noexcept nogil:
         pthread_mutex_unlock(slots.readers[place])
 
 
-cdef void clear_datas(RouteSlots slots, BrokerEntry *old) noexcept:
-    """On elements that no reactor sees any more."""
+cdef void replace_entry(RouteSlots slots, uint32_t broker, const BrokerEntry *entry) noexcept:
+    """Give a broker other elements, and free the former ones."""
+    cdef BrokerEntry old
+    lock(slots)
+    old = slots.routes.brokers[broker]
+    slots.routes.brokers[broker] = entry[0]
+    unlock(slots)
+    free_elements(slots, &old)
+
+
+cdef void free_elements(RouteSlots slots, const BrokerEntry *old) noexcept:
+    """Those of a broker that no reactor sees any more."""
     for dialect in range(DIALECTS):
         if old.datas[dialect].start != NULL:
             slots.held_bytes -= old.datas[dialect].length
-        clear_bytes(&old.datas[dialect])
+            free(old.datas[dialect].start)
+    free_mapped(slots, old.mapped, slots.routes.views)
 
 
-cdef size_t mapped_count(RouteSlots slots, uint32_t views) noexcept:
-    """How many elements the table of that many views has."""
-    return <size_t>slots.broker_capacity * views * DIALECTS
-
-
-cdef int make_mapped(RouteSlots slots, Bytes *of_views, uint32_t views, tuple mapped) except -1:
-    """A broker's elements by view and dialect, in bytes that no reactor sees. Without any, nothing is mapped."""
-    cdef uint32_t view
-    memset(of_views, 0, views * DIALECTS * sizeof(Bytes))
+cdef Bytes *make_mapped(RouteSlots slots, uint32_t views, tuple mapped) except? NULL:
+    """A broker's elements by view and dialect, which no reactor sees yet; NULL where nothing is mapped."""
+    cdef Bytes *made = NULL
+    cdef size_t place
     if len(mapped) not in (0, views):
         raise ValueError(f"{len(mapped)} mapped elements: one for each of {views} views expected")
     for view, pair in enumerate(mapped):
-        if pair is not None:
-            default, standard = pair
-            set_bytes(&of_views[view * DIALECTS + DEFAULT], default)
-            set_bytes(&of_views[view * DIALECTS + STANDARD], standard)
-            slots.held_bytes += <int64_t>len(default) + <int64_t>len(standard)
-    return 0
+        if pair is None:
+            continue
+        if made == NULL:
+            made = <Bytes *>calloc(views * DIALECTS, sizeof(Bytes))
+            if made == NULL:
+                raise MemoryError
+            slots.held_bytes += <int64_t>(views * DIALECTS * sizeof(Bytes))
+        for dialect in range(DIALECTS):
+            place = view * DIALECTS + dialect
+            set_bytes(&made[place], pair[dialect])
+            slots.held_bytes += made[place].length
+    return made
 
 
-cdef void swap_mapped(RouteSlots slots, uint32_t broker, Bytes *of_views) noexcept nogil:
-    """Control, locked. Exchange the broker's elements with others."""
-    cdef size_t place, count = slots.routes.views * DIALECTS
-    cdef Bytes *mapped = &slots.routes.mapped[broker * count]
-    cdef Bytes other
-    for place in range(count):
-        other = mapped[place]
-        mapped[place] = of_views[place]
-        of_views[place] = other
-
-
-cdef void clear_mapped(RouteSlots slots, Bytes *mapped, size_t count) noexcept:
-    """On elements that no reactor sees any more."""
-    cdef size_t place
-    for place in range(count):
+cdef void free_mapped(RouteSlots slots, Bytes *mapped, uint32_t views) noexcept:
+    """What `make_mapped` made, and no reactor sees any more."""
+    if mapped == NULL:
+        return
+    for place in range(views * DIALECTS):
         slots.held_bytes -= mapped[place].length
-        clear_bytes(&mapped[place])
+        free(mapped[place].start)
+    slots.held_bytes -= <int64_t>(views * DIALECTS * sizeof(Bytes))
+    free(mapped)
 
 
-cdef void free_mapped(RouteSlots slots, Bytes *mapped, size_t count) noexcept:
-    """A whole table that no reactor sees any more."""
-    clear_mapped(slots, mapped, count)
+cdef void free_all_mapped(RouteSlots slots, Bytes **mapped, uint32_t views) noexcept:
+    """Likewise, by broker."""
+    for broker in range(slots.broker_count):
+        free_mapped(slots, mapped[broker], views)
     free(mapped)
 
 
@@ -292,18 +285,11 @@ cdef int grow_brokers(RouteSlots slots) except -1:
     cdef uint32_t capacity = slots.broker_capacity * 2
     cdef BrokerEntry *old = slots.routes.brokers
     cdef BrokerEntry *brokers = <BrokerEntry *>grown(old, slots.broker_capacity, capacity, sizeof(BrokerEntry))
-    cdef Bytes *old_mapped = slots.routes.mapped
-    cdef Bytes *mapped = old_mapped
-    cdef size_t of_broker = slots.routes.views * DIALECTS * sizeof(Bytes)
-    if of_broker:
-        mapped = <Bytes *>grown(old_mapped, slots.broker_capacity, capacity, of_broker)
     lock(slots)
-    slots.routes.brokers, slots.routes.mapped = brokers, mapped
+    slots.routes.brokers = brokers
     unlock(slots)
     slots.broker_capacity = capacity
     free(old)
-    if of_broker:
-        free(old_mapped)
     return 0
 
 
@@ -320,16 +306,12 @@ cdef int rank_brokers(RouteSlots slots, Py_ssize_t start) except -1:
 
 
 cdef int drop_broker_if_unused(RouteSlots slots, uint32_t broker) except -1:
-    cdef Py_ssize_t place
-    if slots.routes.brokers[broker].present or slots.routes.brokers[broker].fragments:
+    cdef const BrokerEntry *entry = &slots.routes.brokers[broker]
+    if entry.present or entry.fragments:
         return 0
-    for place, name in enumerate(slots.broker_names):
-        if slots.broker_numbers[name] == broker:
-            del slots.broker_names[place]
-            del slots.broker_numbers[name]
-            slots.free_brokers.append(broker)
-            return rank_brokers(slots, place)
-    return 0
+    del slots.broker_numbers[slots.broker_names.pop(entry.rank)]
+    slots.free_brokers.append(broker)
+    return rank_brokers(slots, entry.rank)
 
 
 cdef uint32_t fragment_of(RouteSlots slots, uint32_t broker, str broker_name, object queues) except? 0:
@@ -383,7 +365,8 @@ cdef int release(RouteSlots slots, uint32_t fragment) except -1:
         slots.routes.brokers[gone.broker].fragments -= 1
         del slots.fragment_ids[slots.fragment_keys.pop(fragment)]
         slots.held_bytes -= gone.element.length
-        clear_bytes(&gone.element)
+        free(gone.element.start)
+        gone.element.start = NULL
         slots.free_fragments.append(fragment)
     return 0
 

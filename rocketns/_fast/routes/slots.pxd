@@ -38,6 +38,7 @@ cdef struct BrokerEntry:
     bint present  # it has a group, whose element of brokerDatas is in `datas`
     bint handed_over  # control answers for all topics of this broker
     Bytes datas[2]  # by dialect
+    Bytes *mapped  # by view and dialect; NULL, or a NULL start: as in `datas`
     # Control only.
     uint32_t rank  # its place in the order of names
     uint32_t fragments  # that name this broker
@@ -90,7 +91,6 @@ cdef struct Routes:
     uint32_t view_generation  # of the file
     const NetworkTable *view_networks  # the longest prefix first; the flags are a view's number
     uint8_t view_of_listener[LISTENERS_MAX]
-    Bytes *mapped  # replaces `datas` for a broker, view and dialect; start is NULL where the announced address is used
 
 # A topic's fragment that is to be set or removed. `place` is where `find_place` found it or where it belongs.
 cdef struct Change:
@@ -101,13 +101,10 @@ cdef struct Change:
     size_t grown  # bytes that the slot grew by
     bint emptied  # it was the slot's last
 
-cdef void clear_bytes(Bytes *text) noexcept nogil
 cdef int set_bytes(Bytes *text, bytes data) except -1
 cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) noexcept nogil
-cdef Slot *find_hashed_slot(const Routes *routes, const uint8_t *key, size_t length, uint64_t hash) noexcept nogil
 cdef Slot *find_next_slot(const Routes *routes, Slot **last_hit, const uint8_t *key, size_t length) noexcept nogil
 cdef bint find_place(const Routes *routes, const Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil
-cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect, int view) noexcept nogil
 cdef int64_t write_body(
     const Routes *routes, const Slot *slot, int dialect, int view, uint8_t *out, const uint8_t *end
 ) noexcept nogil
@@ -146,4 +143,3 @@ cdef void write_answer(
     const Routes *routes, const RouteRequest *request, int view, int serialize_type, int version, uint8_t *out,
     size_t room, Answer *answer,
 ) noexcept nogil
-cdef size_t answer_room(const Routes *routes, const RouteRequest *request, int view) noexcept nogil

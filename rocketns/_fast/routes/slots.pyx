@@ -17,7 +17,9 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
-from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, put_absent, put_body_size, put_success
+from rocketns._fast.codec.replies cimport (
+    HEAD_BYTES_MAX, NO_ROUTE, TOPIC_NOT_EXIST, put_body_size, put_error, put_success
+)
 from rocketns._fast.system.hashing cimport hash_bytes, siphash
 from rocketns._fast.system.threads cimport assert_equal
 
@@ -28,7 +30,7 @@ cdef extern from *:
     void prefetch "rocketns_prefetch"(const void *address) nogil
 
 # What many topics take. Behind a slot's 96 bytes lies its key.
-assert_equal(sizeof(BrokerEntry), 48)
+assert_equal(sizeof(BrokerEntry), 56)
 assert_equal(sizeof(Fragment), 48)
 assert_equal(sizeof(Slot), 104)
 
@@ -41,13 +43,6 @@ cdef const uint8_t *end_start = <const uint8_t *>END
 cdef size_t brokers_length = len(BROKERS)
 cdef size_t queues_length = len(QUEUES)
 cdef size_t end_length = len(END)
-
-
-cdef void clear_bytes(Bytes *text) noexcept nogil:
-    """Control only, on bytes that no reactor sees."""
-    free(text.start)
-    text.start = NULL
-    text.length = 0
 
 
 cdef int set_bytes(Bytes *text, bytes data) except -1:
@@ -133,29 +128,13 @@ cdef bint find_place(const Routes *routes, const Slot *slot, uint32_t broker, ui
 
 cdef inline const Bytes *data_of(const Routes *routes, uint32_t broker, int dialect, int view) noexcept nogil:
     """Any reader. The broker's element of brokerDatas for a view; 0 is no view."""
+    cdef const BrokerEntry *entry = &routes.brokers[broker]
     cdef const Bytes *mapped
-    if view:
-        mapped = &routes.mapped[(<size_t>broker * routes.views + view - 1) * DIALECTS + dialect]
+    if view and entry.mapped != NULL:
+        mapped = &entry.mapped[(view - 1) * DIALECTS + dialect]
         if mapped.start != NULL:
             return mapped
-    return &routes.brokers[broker].datas[dialect]
-
-
-cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect, int view) noexcept nogil:
-    """Any reader. Bytes of the topic's body; ABSENT where it has no route, HANDED_OVER where control composes it."""
-    cdef int64_t size = <int64_t>(brokers_length + queues_length + end_length)
-    cdef uint32_t place, broker, brokers = 0
-    if slot.count and slot.handed_over:
-        return HANDED_OVER
-    for place in range(slot.count):
-        broker = broker_at(routes, slot, place)
-        if routes.brokers[broker].handed_over:
-            return HANDED_OVER
-        if routes.brokers[broker].present:
-            brokers += 1
-            size += data_of(routes, broker, dialect, view).length
-        size += routes.fragments[slot.fragments[place]].element.length
-    return ABSENT if brokers == 0 else size + (brokers - 1) + (slot.count - 1)
+    return &entry.datas[dialect]
 
 
 cdef inline uint8_t *write_element(uint8_t *out, const uint8_t *end, const Bytes *element) noexcept nogil:
@@ -170,10 +149,7 @@ cdef inline uint8_t *write_element(uint8_t *out, const uint8_t *end, const Bytes
 cdef int64_t write_body(
     const Routes *routes, const Slot *slot, int dialect, int view, uint8_t *out, const uint8_t *end
 ) noexcept nogil:
-    """Any reader. Write the body from ``out`` on, before ``end``. Its size, or ABSENT, HANDED_OVER, NO_ROOM.
-
-    `body_size` bytes are enough room.
-    """
+    """Any reader. Write the body from ``out`` on, before ``end``. Its size, or ABSENT, HANDED_OVER, NO_ROOM."""
     cdef uint8_t *at = out
     cdef uint8_t *brokers
     cdef uint32_t place, broker
@@ -423,15 +399,8 @@ cdef void write_answer(
         answer.size = body - out + size
     elif size == ABSENT:
         answer.is_absent = True
-        answer.size = put_absent(out, request.opaque, serialize_type, version, &request.topic) - out
+        answer.size = put_error(
+            out, TOPIC_NOT_EXIST, request.opaque, serialize_type, version, NO_ROUTE, &request.topic
+        ) - out
     else:
         answer.size = size
-
-
-cdef size_t answer_room(const Routes *routes, const RouteRequest *request, int view) noexcept nogil:
-    """Any reader. Room enough for the answer, whatever it is."""
-    cdef const Slot *slot = find_slot(routes, request.topic.start, request.topic.length)
-    cdef int64_t size = ABSENT
-    if slot != NULL:
-        size = body_size(routes, slot, STANDARD if request.standard else DEFAULT, view)
-    return HEAD_BYTES_MAX + request.topic.length + <size_t>max(size, <int64_t>0)

@@ -1,80 +1,33 @@
-"""What control copies for the API, in slices: see `ControlView.copy`."""
+"""What control copies for the API, row by row: see `rocketns/admin/view.py`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
-from typing import TypeVar
 
-from rocketns.admin.api.rows import (
-    BrokerStateRow,
-    ConnectionRow,
-    KvRow,
-    MissingRow,
-    State,
-    TopicRow,
-    ViewRow,
-)
+from rocketns.admin.api.rows import BrokerStateRow, ConnectionRow, KvRow, MissingRow, State, TopicRow, ViewRow
 from rocketns.admin.recent import DOUBTED
 from rocketns.processor.context import Now
-from rocketns.protocol.body.route import BrokerData, TopicRouteData
+from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE, version_name
-from rocketns.routeinfo.connection import Connection
-from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo
-from rocketns.routeinfo.view import pick_up_route
+from rocketns.routeinfo.tables import BrokerLiveInfo
 from rocketns.server.facts import Facts
-from rocketns.server.missing.asked import AskedTopic
 from rocketns.server.missing.watching import creating_groups, why_missing
-from rocketns.views.checking import view_named
 
-ROWS_AT_ONCE = 16
-VALUE_CHARACTERS_MAX = 4096
+KV_CHARACTERS_MAX = 4096
 NAMED_BROKERS_MAX = 16
-Key = TypeVar("Key")
-Row = TypeVar("Row")
 
 
-@dataclass(frozen=True, slots=True)
-class BrokersCopy:
-    """All brokers by group and id, and the groups."""
-
-    rows: tuple[BrokerStateRow, ...]
-    groups: int
-    masterless: tuple[str, ...]
-
-
-def _sliced(keys: Iterable[Key], rows: Callable[[list[Key]], Iterable[Row]]) -> Generator[None, None, tuple[Row, ...]]:
-    """The rows of a table's keys, a few in each step. Between two steps any key may leave the table."""
-    made: list[Row] = []
-    waiting = iter(list(keys))
-    while some := list(islice(waiting, ROWS_AT_ONCE)):
-        made += rows(some)
-        yield
-    return tuple(made)
-
-
-def copy_brokers(facts: Facts) -> Generator[None, None, BrokersCopy]:
-    """All brokers of the routes. Sorting many would take too long in one step."""
+def copy_brokers(facts: Facts) -> Iterator[BrokerStateRow]:
+    """All brokers of the routes, by group and id."""
     table, now = facts.tables.broker_addr_table, facts.now()
-    rows: list[BrokerStateRow] = []
-    masterless: list[str] = []
-    names = list(table)
-    for name in names:
+    for name in list(table):
         if group := table.get(name):
-            if group.broker_addrs and MASTER_ID not in group.broker_addrs:
-                masterless.append(name)
-            rows += yield from _members(facts, group, now)
-        yield
-    return BrokersCopy(tuple(rows), len(names), tuple(masterless))
-
-
-def _members(facts: Facts, group: BrokerData, now: Now) -> Generator[None, None, tuple[BrokerStateRow, ...]]:
-    addrs = group.broker_addrs
-    ids = sorted(addrs) if len(addrs) <= ROWS_AT_ONCE else addrs
-    return _sliced(ids, lambda some: [_broker_row(facts, group, one, now) for one in some if one in addrs])
+            for broker_id in sorted(group.broker_addrs):
+                if broker_id in group.broker_addrs:
+                    yield _broker_row(facts, group, broker_id, now)
 
 
 def _broker_row(facts: Facts, group: BrokerData, broker_id: int, now: Now) -> BrokerStateRow:
@@ -113,110 +66,73 @@ def state_of(live: BrokerLiveInfo, now_ms: int) -> State:
     return "unconfirmed" if live.doubt is not None else "late" if live.is_late(now_ms) else "live"
 
 
-def copy_topics(facts: Facts) -> Generator[None, None, tuple[TopicRow, ...]]:
-    """All topics, by name only: `add_queues` counts the queues of those that are shown."""
+def copy_topics(facts: Facts) -> Iterator[TopicRow]:
+    """All topics, by name only: `with_queues` counts the queues of those that are shown."""
     table = facts.tables.topic_queue_table
-    return _sliced(table, lambda some: [TopicRow(name, len(table[name])) for name in some if name in table])
+    for name in list(table):
+        if name in table:
+            yield TopicRow(name, len(table[name]))
 
 
-def topics_of(facts: Facts, rows: Sequence[TopicRow], broker: str) -> list[TopicRow]:
-    """A look: those that a broker group has."""
+def topics_of(rows: Sequence[TopicRow], broker: str, facts: Facts) -> Iterator[TopicRow | None]:
+    """Those that a broker group has."""
     table = facts.tables.topic_queue_table
-    return [row for row in rows if broker in table.get(row.topic, ())]
+    for row in rows:
+        yield row if broker in table.get(row.topic, ()) else None
 
 
-def add_queues(facts: Facts, rows: list[TopicRow]) -> list[TopicRow]:
-    """A look: the rows with the sums of their queues."""
-    table = facts.tables.topic_queue_table
-    return [_with_sums(row, table.get(row.topic, {}).values()) for row in rows]
+def with_queues(rows: Sequence[TopicRow], facts: Facts) -> Iterator[TopicRow]:
+    """The rows with the sums of their queues."""
+    for row in rows:
+        queues = facts.tables.topic_queue_table.get(row.topic, {}).values()
+        yield replace(
+            row,
+            read_queues=sum(one.read_queue_nums for one in queues),
+            write_queues=sum(one.write_queue_nums for one in queues),
+            not_writable=sum(not one.perm & PERM_WRITE for one in queues),
+        )
 
 
-def _with_sums(row: TopicRow, queues: object) -> TopicRow:
-    read = write = closed = 0
-    for reads, writes, perm, _ in queues:  # type: ignore[attr-defined]
-        read += reads
-        write += writes
-        closed += not perm & PERM_WRITE
-    return replace(row, read_queues=read, write_queues=write, not_writable=closed)
-
-
-def copy_missing(facts: Facts) -> Generator[None, None, tuple[MissingRow, ...]]:
+def copy_missing(facts: Facts) -> Iterator[MissingRow]:
     """The topics that were asked for and have no route."""
     creates = bool(creating_groups(facts.tables))
-    return _sliced(
-        list(facts.asked.all_missing()), lambda some: [_missing_row(facts, one, creates=creates) for one in some]
-    )
+    for one in list(facts.asked.all_missing()):
+        yield MissingRow(
+            topic=one.topic,
+            since_ms=one.since_epoch_ms,
+            last_ms=one.last_epoch_ms,
+            lookups=one.lookups,
+            peers=one.latest_peers(),
+            nearest=one.nearest,
+            reason=why_missing(facts.tables, one.topic, creates=creates),
+        )
 
 
-def _missing_row(facts: Facts, one: AskedTopic, *, creates: bool) -> MissingRow:
-    return MissingRow(
-        topic=one.topic,
-        since_ms=one.since_epoch_ms,
-        last_ms=one.last_epoch_ms,
-        lookups=one.lookups,
-        peers=one.latest_peers(),
-        nearest=one.nearest,
-        reason=why_missing(facts.tables, one.topic, creates=creates),
-    )
-
-
-def copy_connections(facts: Facts) -> Generator[None, None, tuple[ConnectionRow, ...]]:
+def copy_connections(facts: Facts) -> Iterator[ConnectionRow]:
     """All connections of the name server port."""
-    owned = facts.tables.owned
-    return _sliced(
-        facts.transport.connections,
-        lambda some: [_connection_row(one, owned.get(one, {})) for one in some if not one.has_ended],
-    )
+    for one in list(facts.transport.connections):
+        if not one.has_ended:
+            yield ConnectionRow(
+                peer=one.address,
+                tls=one.is_tls,
+                language=one.language,
+                version=one.version,
+                version_name=None if one.version is None else version_name(one.version),
+                since=one.since_epoch_ms,
+                requests=one.requests,
+                waiting=one.in_flight,
+                brokers=tuple(key.addr for key in islice(facts.tables.owned.get(one, ()), NAMED_BROKERS_MAX)),
+            )
 
 
-def _connection_row(connection: Connection, brokers: dict[BrokerAddrInfo, None]) -> ConnectionRow:
-    return ConnectionRow(
-        peer=connection.address,
-        tls=connection.is_tls,
-        language=connection.language,
-        version=connection.version,
-        version_name=None if connection.version is None else version_name(connection.version),
-        since=connection.since_epoch_ms,
-        requests=connection.requests,
-        waiting=connection.in_flight,
-        brokers=tuple(key.addr for key in islice(brokers, NAMED_BROKERS_MAX)),
-    )
-
-
-def copy_kv(facts: Facts) -> Generator[None, None, list[KvRow]]:
+def copy_kv(facts: Facts) -> Iterator[KvRow]:
     """All items of the KV configuration."""
-    rows: list[KvRow] = []
     for namespace in list(facts.kv):
-        rows += yield from _sliced(facts.kv.get(namespace, {}).items(), partial(_kv_rows, namespace))
-    return rows
+        for key, value in list(facts.kv.get(namespace, {}).items()):
+            yield KvRow(namespace, key, value and value[:KV_CHARACTERS_MAX], len(value or ""))
 
 
-def _kv_rows(namespace: str, items: list[tuple[str, str | None]]) -> list[KvRow]:
-    return [KvRow(namespace, key, value and value[:VALUE_CHARACTERS_MAX], len(value or "")) for key, value in items]
-
-
-@dataclass(frozen=True, slots=True)
-class RouteCopy:
-    """A route that nobody changes any more."""
-
-    data: TopicRouteData
-    mappings: int
-    order: str | None
-    view: str | None = None
-
-
-def copy_route(facts: Facts, topic: str, who: str | None = None) -> RouteCopy | None:
-    """A look: the route of a topic, None if it has none; as ``who`` gets it, see `view_named`. LookupError."""
-    view = None if who is None else view_named(facts.context.views, who)
-    data = pick_up_route(facts.tables, facts.configuration.namesrv, topic, None if view is None else view.show)
-    if data is None:
-        return None
-    mappings = len(data.topic_queue_mapping_by_broker or ())
-    data.topic_queue_mapping_by_broker = None  # it is a table of control's
-    return RouteCopy(data, mappings, facts.order_of(topic), None if view is None else view.name)
-
-
-def copy_views(facts: Facts) -> Generator[None, None, list[ViewRow]]:
+def copy_views(facts: Facts) -> Iterator[ViewRow | None]:
     """All views, with how many addresses each maps."""
     views, mapped, every = facts.context.views, Counter[str](), 0
     for name in list(facts.tables.broker_addr_table) if views else ():
@@ -225,10 +141,16 @@ def copy_views(facts: Facts) -> Generator[None, None, list[ViewRow]]:
             for view in views:
                 found = [view.mapping.find(name, one, addr) for one, addr in group.broker_addrs.items()]
                 mapped[view.name] += len(found) - found.count(None)
-            yield
+            yield None
     lookups, sizes = facts.lookups_of_views, facts.bytes_of_views
-    return [
-        ViewRow(view.name, tuple(map(str, view.networks)), view.listen, len(view.mapping), mapped[view.name],
-                every - mapped[view.name], lookups.get(view.name, 0), sizes.get(view.name, 0))
-        for view in views
-    ]  # fmt: skip
+    for view in views:
+        yield ViewRow(
+            view=view.name,
+            networks=tuple(map(str, view.networks)),
+            listen=view.listen,
+            rules=len(view.mapping),
+            mapped=mapped[view.name],
+            unmapped=every - mapped[view.name],
+            lookups=lookups.get(view.name, 0),
+            bytes=sizes.get(view.name, 0),
+        )

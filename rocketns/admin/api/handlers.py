@@ -1,43 +1,33 @@
-"""The handlers of ``/api/v1``."""
+"""``/api/v1``: what the name server knows, as JSON. `tables` declares its lists; `openapi` describes it."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
-from typing import TypeVar
 
 import orjson
 from aiohttp import web
 
-from rocketns.admin.api.copies import RouteCopy, copy_route
+from rocketns.admin.answers import Handler
+from rocketns.admin.api.history import LastHour
 from rocketns.admin.api.openapi import ROOT, document
-from rocketns.admin.api.paging import (
-    TEXT_MAX,
-    BadQuery,
-    check_names,
-    dumps,
-    json_answer,
-    page_answer,
-    page_of,
-    read_query,
-)
-from rocketns.admin.api.rows import ErrorRow, QueueRow, RouteRow
+from rocketns.admin.api.paging import TEXT_MAX, BadQuery, json_answer, page_answer, page_of, read_parameters
+from rocketns.admin.api.route import copy_route, route_row
+from rocketns.admin.api.rows import ErrorRow
 from rocketns.admin.api.status import read_status
-from rocketns.admin.api.tables import TABLES, ApiSource, ApiTable
-from rocketns.protocol.body.route import BrokerData, QueueData
-from rocketns.protocol.codes import PERM_READ, PERM_WRITE
+from rocketns.admin.api.tables import ROUTE_PARAMETERS, TABLES, ApiSource, ApiTable
+from rocketns.admin.recent import Recent, Wiped
+from rocketns.admin.view import ControlView
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-# Of the queues and the filter servers of an answer.
-ROUTE_BYTES_MAX = 256 * 1024
-
-Row = TypeVar("Row")
+SOURCE = web.AppKey("source", ApiSource)
 
 
-def add_handlers(app: web.Application, source: ApiSource) -> None:
-    """Before the server starts."""
+def add(app: web.Application, view: ControlView) -> None:
+    """Control only, before the server starts."""
+    recent, history = Recent(), LastHour(view)
+    view.facts.watch(recent.watch)
+    view.facts.reactors.tell_clients()
+    app.cleanup_ctx.append(history.follow)
+    app[SOURCE] = source = ApiSource(view, recent, Wiped(view, recent), history)
     described = orjson.dumps(document(), option=orjson.OPT_INDENT_2)
     handlers: dict[str, Handler] = {
         "status": partial(_status, source),
@@ -57,7 +47,7 @@ async def _checked(handler: Handler, request: web.Request) -> web.StreamResponse
 
 
 async def _status(source: ApiSource, request: web.Request) -> web.Response:
-    check_names(request)
+    read_parameters(request, ())
     return json_answer(await read_status(source))
 
 
@@ -66,12 +56,10 @@ async def _document(described: bytes, _: web.Request) -> web.Response:
 
 
 async def _route(source: ApiSource, request: web.Request) -> web.Response:
-    check_names(request, "topic", "as")
-    topic, who = request.query.get("topic", ""), request.query.get("as")
-    if not 0 < len(topic) <= TEXT_MAX:
-        raise BadQuery(f"topic must have 1 to {TEXT_MAX} characters")
+    given = read_parameters(request, ROUTE_PARAMETERS)
+    topic = given["topic"]
     try:
-        route = await source.view.look(lambda facts: copy_route(facts, topic, who))
+        route = await source.view.look(lambda facts: copy_route(facts, topic, given.get("as")))
     except LookupError as error:
         return json_answer(ErrorRow(str(error.args[0])[:TEXT_MAX]), 404)
     if route is None:
@@ -80,51 +68,7 @@ async def _route(source: ApiSource, request: web.Request) -> web.Response:
 
 
 async def _list(source: ApiSource, table: ApiTable, request: web.Request) -> web.Response:
-    query = read_query(request, table.columns, table.first, table.filters)
-    rows = await table.read(source, request.query)
-    items, total = await page_of(rows, query)
-    return page_answer(query, items if table.finish is None else await table.finish(source, items), total)
-
-
-def route_row(topic: str, route: RouteCopy) -> RouteRow:
-    """The row of a topic."""
-    groups = {group.broker_name: group for group in route.data.broker_datas}
-    filters = {addr: [server for server in servers if server is not None]
-               for addr, servers in route.data.filter_server_table.items() if servers}  # fmt: skip
-    rows = (_queue_row(name, queues, groups.get(name)) for name, queues in route.data.queue_datas)
-    shown, room = _fitting(rows, ROUTE_BYTES_MAX)
-    return RouteRow(
-        topic=topic,
-        view=route.view,
-        queues=tuple(shown),
-        left_out=len(route.data.queue_datas) - len(shown),
-        filter_servers=dict(_fitting(filters.items(), room)[0]),
-        static_mappings=route.mappings,
-        order_configuration=route.order,
-    )
-
-
-def _fitting(rows: Iterable[Row], room: int) -> tuple[list[Row], int]:
-    """The rows that fit so many bytes of JSON, and how much room they leave."""
-    fitting = []
-    for row in rows:
-        size = len(dumps(row)) + 1
-        if size <= room:
-            room -= size
-            fitting.append(row)
-    return fitting, room
-
-
-def _queue_row(name: str, queues: QueueData, group: BrokerData | None) -> QueueRow:
-    addrs = {} if group is None else group.broker_addrs
-    return QueueRow(
-        broker=name,
-        cluster=None if group is None else group.cluster,
-        zone=None if group is None else group.zone_name,
-        addresses={str(broker_id): addrs[broker_id] for broker_id in sorted(addrs)},
-        read_queues=queues.read_queue_nums,
-        write_queues=queues.write_queue_nums,
-        readable=bool(queues.perm & PERM_READ),
-        writable=bool(queues.perm & PERM_WRITE),
-        sys_flag=queues.topic_sys_flag,
-    )
+    given = read_parameters(request, table.parameters)
+    items, total = await page_of(await table.read(source, given), given, table.columns, table.filters)
+    shown = items if table.finish is None else await table.finish(source, items)
+    return page_answer(shown, given["offset"], given["limit"], total)

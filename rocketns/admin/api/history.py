@@ -52,8 +52,7 @@ class LastHour:
         while True:
             await asyncio.sleep(PERIOD_S)
             with suppress(Busy):  # the next one is of a longer time
-                brokers = (await self._view.copy(copy_brokers)).rows
-                late = sum(row.state == "late" for row in brokers)
+                late = sum(row.state == "late" for row in await self._view.copy(copy_brokers))
                 now, reactors = facts.now(), facts.reactors
                 row = HistoryRow(
                     now.epoch_ms, sum(reactors.lookups), facts.context.registrations.total, late, reactors.connections

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from enum import EnumType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from rocketns import __version__
-from rocketns.admin.api.paging import LIMIT_DEFAULT, LIMIT_MAX, OFFSET_MAX, TEXT_MAX
+from rocketns.admin.api.paging import PagePlace, Parameter
 from rocketns.admin.api.rows import ErrorRow, RouteRow, StatusRow
-from rocketns.admin.api.tables import TABLES, ApiTable
+from rocketns.admin.api.tables import ROUTE_PARAMETERS, TABLES, ApiTable
 from rocketns.config.properties import java_name
 
 ROOT = "/api/v1"
@@ -21,20 +21,13 @@ PLAIN: dict[type, dict[str, Any]] = {
     bool: {"type": "boolean"},
     types.NoneType: {"type": "null"},
 }
-NUMBER = {"type": "integer"}
-TEXT = {"type": "string", "maxLength": TEXT_MAX}
-NAME = TEXT | {"minLength": 1}
-OF_ROUTE = {
-    "topic": ("its whole name", NAME),
-    "as": ("as a client gets it: its IP address, or the name of a view", NAME),
-}
 
 
 def document() -> dict[str, Any]:
     """The whole document, OpenAPI 3.1."""
     paths = {
-        f"{ROOT}/status": _get("status", "The name server in numbers", _ref(StatusRow), {}),
-        f"{ROOT}/route": _get("route", "The route of a topic", _ref(RouteRow), OF_ROUTE),
+        f"{ROOT}/status": _get("status", "The name server in numbers", _ref(StatusRow), ()),
+        f"{ROOT}/route": _get("route", "The route of a topic", _ref(RouteRow), ROUTE_PARAMETERS),
         **{f"{ROOT}/{table.name}": _list(table) for table in TABLES},
     }
     rows: list[type] = [StatusRow, RouteRow, ErrorRow, *(table.row for table in TABLES)]
@@ -51,30 +44,16 @@ def document() -> dict[str, Any]:
 
 
 def _list(table: ApiTable) -> dict[str, Any]:
-    orders = [sign + name for name in table.columns for sign in ("", "-")]
-    parameters = {
-        "limit": ("rows at most", NUMBER | {"minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT}),
-        "offset": ("rows to leave out", NUMBER | {"minimum": 0, "maximum": OFFSET_MAX, "default": 0}),
-        "sort": ("sort by this column, downwards after a -", {"enum": orders, "default": table.first}),
-        **{one.name: (one.meaning, {"enum": list(one.choices)} if one.choices else TEXT) for one in table.filters},
-    }
-    page = {
-        "type": "object",
-        "required": ["items", "total", "offset", "limit", "next"],
-        "additionalProperties": False,
-        "properties": {"items": {"type": "array", "items": _ref(table.row)}, "total": NUMBER, "offset": NUMBER,
-                       "limit": NUMBER, "next": {
-                           "anyOf": [NUMBER, {"type": "null"}],
-                           "description": "the offset of the page after this one, which may have fewer rows than its "
-                                          "limit because of its bytes; null at the end"}},
-    }  # fmt: skip
-    return _get(table.name, table.meaning, page, parameters)
+    page = _object(PagePlace, {})
+    page["required"].append("items")
+    page["properties"]["items"] = {"type": "array", "items": _ref(table.row)}
+    return _get(table.name, table.meaning, page, table.parameters)
 
 
-def _get(name: str, meaning: str, schema: dict[str, Any], parameters: Mapping[str, tuple[str, Any]]) -> dict[str, Any]:
-    """``parameters``: what each is, and its schema. A topic is required, and there may be none of its name."""
-    described = [{"name": one, "in": "query", "required": one == "topic", "description": says, "schema": of}
-                 for one, (says, of) in parameters.items()]  # fmt: skip
+def _get(name: str, meaning: str, schema: dict[str, Any], parameters: Iterable[Parameter]) -> dict[str, Any]:
+    """A path whose parameter is required may lack what it names."""
+    described = [{"name": one.name, "in": "query", "required": one.is_required, "description": one.meaning,
+                  "schema": one.schema} for one in parameters]  # fmt: skip
     error = {"application/json": {"schema": _ref(ErrorRow)}}
     plain = {"text/plain": {"schema": {"type": "string"}}}
     answers: dict[str, Any] = {
@@ -82,7 +61,7 @@ def _get(name: str, meaning: str, schema: dict[str, Any], parameters: Mapping[st
         "400": {"description": "a parameter is wrong, or the request is too long", "content": error | plain},
         "503": {"description": "control is busy", "content": plain},
     }
-    if "topic" in parameters:
+    if any(one["required"] for one in described):
         answers["404"] = {"description": "there is no such topic", "content": error}
     return {"get": {"operationId": name, "summary": meaning, "parameters": described, "responses": answers}}
 
@@ -93,16 +72,16 @@ def _ref(row: type) -> dict[str, str]:
 
 def _describe(row: type, schemas: dict[str, Any]) -> None:
     """Add the schema of a row, and of the rows in it."""
-    if row.__name__ in schemas:
-        return
+    if row.__name__ not in schemas:
+        schemas[row.__name__] = {}  # a row may have rows of its own kind
+        schemas[row.__name__] = _object(row, schemas)
+
+
+def _object(row: type, schemas: dict[str, Any]) -> dict[str, Any]:
     hints = get_type_hints(row, include_extras=True)
-    columns: dict[str, Any] = {}
-    schemas[row.__name__] = {
-        "type": "object", "description": row.__doc__, "properties": columns, "additionalProperties": False,
-        "required": [java_name(one.name) for one in fields(row)],
-    }  # fmt: skip
-    for one in fields(row):
-        columns[java_name(one.name)] = _schema(hints[one.name], schemas)
+    columns = {java_name(one.name): _schema(hints[one.name], schemas) for one in fields(row)}
+    return {"type": "object", "description": row.__doc__, "properties": columns, "additionalProperties": False,
+            "required": [*columns]}  # fmt: skip
 
 
 def _schema(hint: Any, schemas: dict[str, Any]) -> dict[str, Any]:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import chain
 from typing import NamedTuple
 
-from rocketns.admin.api.copies import BrokersCopy
 from rocketns.admin.api.rows import BrokerStateRow, Level, LostRow, MissingRow, ReasonRow
-from rocketns.admin.recent import GONE, PAUSES_TOGETHER_MS, RecentChange, member
+from rocketns.admin.recent import GONE, PAUSES_TOGETHER_MS, Phrase, RecentChange, at_address, member
+from rocketns.config.properties import PREFIX
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import OWN, FleetState
 from rocketns.languages import N_
@@ -50,18 +52,20 @@ ASK_BOTH = N_("The doctor asks the brokers too: it says who is right, and what m
 WAIT = N_("Wait: brokers register again within 30 s. This says when it is ready:")
 RAISE = N_("Raise the limit in its properties file, and restart it:")
 OF_DISK = N_("Make room or allow the writing: it is tried again by itself.")
-RENEW = N_("Put a new one in the place of its file, which is read again by itself. This shows the one in use:")
+RENEW = N_("Replace the files of certificate and key, which are read again by themselves. This shows the one in use:")
 BUSY = N_("See what else needs its processors and its disk:")
+# By the name of the kind, and what makes it a special one.
 TROUBLES = {
     "notReady": Trouble("critical", N_("This name server is not ready")),
-    "refusing": Trouble("critical", N_("Registrations are refused: the route tables are full"), RAISE),
+    "notReady:starting": Trouble("attention", N_("This name server is still starting")),
+    "refusing": Trouble("critical", N_("Registrations are refused, the route tables are full: %(names)s"), RAISE),
     "connections": Trouble("critical", N_("The limit of connections is reached: %(n)s are open"), RAISE),
-    "journalFailing": Trouble("attention", N_("The journal cannot be written: the log says why"), OF_DISK),
+    "journalFailing": Trouble("attention", N_("The journal cannot be written"), OF_DISK),
     "journalLosing": Trouble("attention", N_("The journal's buffer is full: %(n)s records are lost"), OF_DISK),
     "certificate": Trouble("attention", N_("The TLS certificate ends in %(n)s day"), RENEW,
                            N_("The TLS certificate ends in %(n)s days")),
-    "certificateToday": Trouble("attention", N_("The TLS certificate ends within a day"), RENEW),
-    "certificateEnded": Trouble("critical", N_("The TLS certificate has ended"), RENEW),
+    "certificate:today": Trouble("attention", N_("The TLS certificate ends within a day"), RENEW),
+    "certificate:ended": Trouble("critical", N_("The TLS certificate has ended"), RENEW),
     "noBroker": Trouble("critical", N_("No broker is registered"),
                         N_("In broker.conf of each broker, before it starts again:")),
     "lost": Trouble("critical", N_("Lost in the last 10 minutes: %(names)s"),
@@ -69,9 +73,13 @@ TROUBLES = {
     "noMaster": Trouble("critical", N_("No master: %(names)s"),
                         N_("Start its master again, with these lines in its broker.conf:")),
     "late": Trouble("attention", N_("Heartbeats are late: %(names)s"), ASK_DOCTOR),
+    "late:stalled": Trouble(
+        "attention", N_("Heartbeats are late since this name server did not run: %(names)s"),
+        N_("Wait 30 s for their next heartbeats. If they stay late, the doctor names the cause:"),
+    ),
     "unconfirmed": Trouble("attention", N_("Not confirmed, still in the routes: %(names)s"), ASK_DOCTOR),
     "gone": Trouble("attention", N_("In the routes without a live entry: %(names)s"), ASK_DOCTOR),
-    "wiped": Trouble("attention", N_("No topic takes messages, write permission is wiped: %(names)s"),
+    "wiped": Trouble("attention", N_("Write permission is wiped, so no producer can send to %(names)s"),
                      N_("When its maintenance is over, allow writing again:")),
     "viewed": Trouble("attention", N_("Registered through a view, where brokers do not belong: %(names)s"),
                       N_("Take their hosts out of the networks of views, or let them register at listenPort.")),
@@ -88,17 +96,21 @@ TROUBLES = {
     ),
 }  # fmt: skip
 # Where the remedy depends on the cause.
+DRAINS = N_("it drains")
 NOT_READY = {
     N_("the routes are being restored"): WAIT,
     N_("it starts"): WAIT,
-    N_("it drains"): N_("Somebody began a drain. On its machine, this ends it:"),
+    DRAINS: N_("Somebody began a drain. On its machine, this ends it:"),
     N_("waitSecondsForService is not over"): N_("Wait for its end. This says when it is ready:"),
 }
 NOT_THERE = {
     MissingReason.BROKERS_GONE: N_("Its brokers are not registered. The doctor says why:"),
     MissingReason.NOT_A_NAME: N_("No topic can have this name: correct it in the client. Who asks is listed below."),
-    MissingReason.ABSENT: N_("Similar names are listed below. If this one is right, create it:"),
-}
+    MissingReason.ABSENT: N_("Correct the name in the client if it is misspelt: who asks is listed below. If it is "
+                             "right, create the topic:"),
+}  # fmt: skip
+MISSPELT = N_("Correct the name in the client: did it mean %(nearest)s? Who asks is listed below. Only if %(topic)s "
+              "is right, create it:")  # fmt: skip
 
 NAMES_MAX = 5
 NAME_CHARACTERS_MAX = 80
@@ -116,12 +128,13 @@ class StatusScene(NamedTuple):
     """What troubles are found in. ``missing``: topics that were asked for, the latest last. ``now_ms``: of the wall
     clock, as ``certificate_ends_ms``, which is None if TLS was not used yet.
 
-    ``address``: where this name server is asked. ``drain``: the URL that ends a drain. ``journal_losing``: records lost
-    since the buffer became full. ``full``: the limits that refused registrations lately, as lines of the properties
-    file with twice their values. ``connections_full``: no more are accepted.
+    ``address``: where this name server is asked. ``drain``: the URL that ends a drain. ``journal_failure``: why it
+    cannot be written; empty if it can. ``journal_losing``: records lost since the buffer became full. ``full``: the
+    limits that refused registrations lately, with their values. ``refused``: the broker that was refused last, and its
+    address. ``connections_full``: the limit of connections, if no more are accepted.
     """
 
-    brokers: BrokersCopy = BrokersCopy((), 0, ())
+    brokers: tuple[BrokerStateRow, ...] = ()
     lost: tuple[LostRow, ...] = ()
     wiped: tuple[str, ...] = ()
     missing: tuple[MissingRow, ...] = ()
@@ -132,16 +145,23 @@ class StatusScene(NamedTuple):
     drain: str = ""
     not_ready: str | None = None
     journal_path: str = ""
-    journal_failing: bool = False
+    journal_failure: str = ""
     journal_losing: int = 0
     certificate_ends_ms: int | None = None
-    full: tuple[str, ...] = ()
+    certificate_path: str = ""
+    full: Mapping[str, int] = {}
+    refused: tuple[str, str] = ("", "")
     connections_full: int = 0
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether brokers have had no time to register yet."""
+        return self.not_ready not in (None, DRAINS)
 
 
 def assess(scene: StatusScene) -> tuple[ReasonRow, ...]:
     """The reasons, the worst first."""
-    finders = (_of_itself, _of_brokers, _of_topics, _of_fleet, _of_pauses)
+    finders = (_of_itself, _of_pauses, _of_brokers, _of_topics, _of_fleet)
     reasons = [one for find in finders for one in find(scene)]
     reasons.sort(key=lambda one: -LEVELS.index(one.level))
     return tuple(reasons[:REASONS_MAX])
@@ -150,50 +170,73 @@ def assess(scene: StatusScene) -> tuple[ReasonRow, ...]:
 def _of_itself(scene: StatusScene) -> Iterator[ReasonRow]:
     if scene.not_ready is not None:
         drain = ("curl", "-X", "DELETE", "-H", "X-Rocketns-Change: yes", scene.drain)
-        line = drain if scene.not_ready == "it drains" else ("rocketns", "health", "-n", scene.address)
-        found = reason("notReady", detail=scene.not_ready, commands=_lines(line))
-        yield replace(found, remedy=NOT_READY.get(scene.not_ready, ""))
+        line = ("rocketns", "health", "-n", scene.address) if scene.is_starting else drain
+        yield reason("notReady:starting" if scene.is_starting else "notReady", detail=scene.not_ready,
+                     remedy=Phrase(NOT_READY.get(scene.not_ready, "")), commands=_lines(line))  # fmt: skip
     if scene.full:
-        yield reason("refusing", commands=scene.full)
+        broker, address = (one[:NAME_CHARACTERS_MAX] for one in scene.refused)
+        refused = at_address(broker, address) if broker else address
+        yield reason("refusing", [broker or address], said=[refused], commands=_raised(scene.full))
     if scene.connections_full:
-        setting = f"rocketns.connectionsMax={2 * scene.connections_full}"
-        yield reason("connections", n=scene.connections_full, commands=(setting,))
+        raised = _raised({"connectionsMax": scene.connections_full})
+        yield reason("connections", n=scene.connections_full, commands=raised)
     folder = _lines(("df", "-h", scene.journal_path), ("ls", "-ld", scene.journal_path))
-    if scene.journal_failing:
-        yield reason("journalFailing", commands=folder)
+    if scene.journal_failure:
+        yield reason("journalFailing", detail=scene.journal_failure, commands=folder)
     if scene.journal_losing:
         yield reason("journalLosing", n=scene.journal_losing, commands=folder)
     if scene.certificate_ends_ms is not None and scene.certificate_ends_ms - scene.now_ms < CERTIFICATE_DAYS * DAY_MS:
-        left_ms = scene.certificate_ends_ms - scene.now_ms
-        kind = "" if left_ms >= DAY_MS else "Today" if left_ms > 0 else "Ended"
-        look = (
-            f"openssl s_client -connect {shlex.quote(scene.address)} </dev/null | openssl x509 -noout -subject -enddate"
-        )
-        yield replace(
-            reason(f"certificate{kind}", n=None if kind else left_ms // DAY_MS, commands=(look,)), name="certificate"
-        )
+        yield _of_certificate(scene, scene.certificate_ends_ms)
+
+
+def _of_certificate(scene: StatusScene, ends_ms: int) -> ReasonRow:
+    left_ms = ends_ms - scene.now_ms
+    kind = "" if left_ms >= DAY_MS else ":today" if left_ms > 0 else ":ended"
+    end = f"{datetime.fromtimestamp(ends_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    look = f"openssl s_client -connect {shlex.quote(scene.address)} </dev/null | openssl x509 -noout -subject -enddate"
+    return reason(f"certificate{kind}", n=None if kind else left_ms // DAY_MS,
+                  detail=" ".join(filter(None, (end, scene.certificate_path))), commands=(look,))  # fmt: skip
 
 
 def _of_brokers(scene: StatusScene) -> Iterator[ReasonRow]:
     doctor = _lines(("rocketns", "doctor", scene.address))
-    if not scene.brokers.rows:
+    if not scene.brokers and not scene.is_starting:
         yield reason("noBroker", commands=_settings(namesrvAddr=scene.address))
     if scene.lost:
         yield of_brokers("lost", scene.lost, doctor)
-    lost_masters = {one.broker for one in scene.lost if one.id == MASTER_ID}  # that is the cause
-    masterless = [name for name in scene.brokers.masterless if name not in lost_masters]
-    if masterless:
-        cluster = next((row.cluster for row in scene.brokers.rows if row.broker == masterless[0]), None)
+    listed: tuple[BrokerStateRow | LostRow, ...] = (*scene.brokers, *scene.lost)  # a lost master is said above
+    masters = {one.broker for one in listed if one.id == MASTER_ID}
+    masterless = [name for name in dict.fromkeys(row.broker for row in scene.brokers) if name not in masters]
+    if masterless and not scene.is_starting:
+        cluster = next((row.cluster for row in scene.brokers if row.broker == masterless[0]), None)
         lines = _settings(brokerClusterName=cluster or "", brokerName=masterless[0], brokerId=str(MASTER_ID))
-        yield reason("noMaster", masterless, commands=lines)
-    for state in ("late", "unconfirmed", "gone"):
-        if rows := [row for row in scene.brokers.rows if row.state == state]:
+        yield reason("noMaster", masterless, said=_with_last_address(scene, masterless), commands=lines)
+    if late := [row for row in scene.brokers if row.state == "late"]:
+        stalled_ms = max((one.at for one in scene.changes if _is_long_pause(one)), default=0)
+        heard_ms = max(row.last_heartbeat or 0 for row in late)
+        yield of_brokers("late:stalled" if heard_ms < stalled_ms else "late", late, doctor)
+    for state in ("unconfirmed", "gone"):
+        if rows := [row for row in scene.brokers if row.state == state]:
             yield of_brokers(state, rows, doctor)
-    if viewed := [row for row in scene.brokers.rows if row.view is not None]:
+    if viewed := [row for row in scene.brokers if row.view is not None]:
         yield of_brokers("viewed", viewed, ())
     if scene.wiped:
         wiped = _lines(*[("mqadmin", "addWritePerm", "-n", scene.address, "-b", name) for name in scene.wiped])
         yield reason("wiped", scene.wiped, commands=wiped)
+
+
+def _with_last_address(scene: StatusScene, masterless: Sequence[str]) -> list[str | Phrase]:
+    """Groups with the address at which their master was last, as far as it is known."""
+    masters = {one.broker: one.address for one in scene.changes if one.event in {"reg", "down"} and one.id == MASTER_ID}
+    return [
+        Phrase(N_("%(broker)s (last at %(address)s)"), {"broker": name, "address": address})
+        if (address := masters.get(name)) else name
+        for name in masterless[:NAMES_MAX]
+    ]  # fmt: skip
+
+
+def _is_long_pause(change: RecentChange) -> bool:
+    return change.event == "stall" and (change.amount or 0) >= STALL_MS
 
 
 def _of_topics(scene: StatusScene) -> Iterator[ReasonRow]:
@@ -201,19 +244,21 @@ def _of_topics(scene: StatusScene) -> Iterator[ReasonRow]:
     if not missing:
         return
     first = missing[0]
-    lines: list[tuple[str, ...]] = []
+    remedy, lines = Phrase(NOT_THERE.get(first.reason, "")), list[tuple[str, ...]]()
     if first.reason is MissingReason.ABSENT:
-        clusters = sorted({row.cluster for row in scene.brokers.rows if row.cluster is not None})
+        if first.nearest:
+            nearest = ", ".join(name[:NAME_CHARACTERS_MAX] for name in first.nearest)
+            remedy = Phrase(MISSPELT, {"nearest": nearest, "topic": first.topic[:NAME_CHARACTERS_MAX]})
+        clusters = sorted({row.cluster for row in scene.brokers if row.cluster is not None})
         lines = [("mqadmin", "updateTopic", "-n", scene.address, "-c", one, "-t", first.topic) for one in clusters]
     elif first.reason is MissingReason.BROKERS_GONE:
         lines = [("rocketns", "doctor", scene.address, "--topic", first.topic)]
-    found = reason("missing", [one.topic for one in missing], commands=_lines(*lines))
-    yield replace(found, remedy=NOT_THERE.get(first.reason, ""))
+    yield reason("missing", [one.topic for one in missing], remedy=remedy, commands=_lines(*lines))
 
 
-def lost_brokers(brokers: BrokersCopy, recent: Sequence[RecentChange], now_ms: int) -> tuple[LostRow, ...]:
+def lost_brokers(brokers: Sequence[BrokerStateRow], recent: Sequence[RecentChange], now_ms: int) -> tuple[LostRow, ...]:
     """Those that were lost lately and are not back, the latest first."""
-    here = {(row.broker, row.id) for row in brokers.rows}
+    here = {(row.broker, row.id) for row in brokers}
     lost: dict[tuple[str, int], LostRow] = {}
     room = LOST_CHARACTERS_MAX
     for one in reversed(recent):
@@ -265,26 +310,37 @@ def _settings(**values: str) -> tuple[str, ...]:
     return lines if all(line.isprintable() and len(line) <= COMMAND_CHARACTERS_MAX for line in lines) else ()
 
 
-def of_brokers(name: str, brokers: Sequence[BrokerStateRow | LostRow], commands: tuple[str, ...]) -> ReasonRow:
-    """A reason with the ids of the brokers that it names."""
-    ids = tuple(one.id for one in brokers[:NAMES_MAX])
-    named = reason(name, [one.broker for one in brokers], commands=commands)
-    in_words = [str(member(broker, number)) for broker, number in zip(named.names, ids, strict=True)]
-    return replace(named, ids=ids, text=named.message % {"names": _listed(in_words, named.more)})
+def _raised(limits: Mapping[str, int]) -> tuple[str, ...]:
+    """Lines of a properties file: each limit with its value and twice as much."""
+    lines = [(f"# {PREFIX}{name}={most} is reached", f"{PREFIX}{name}={2 * most}") for name, most in limits.items()]
+    return tuple(chain.from_iterable(lines))
+
+
+def of_brokers(kind: str, brokers: Sequence[BrokerStateRow | LostRow], commands: tuple[str, ...]) -> ReasonRow:
+    """A reason with the ids of the brokers that it names; of lost ones also with their addresses."""
+    said: list[str | Phrase] = []
+    for one in brokers[:NAMES_MAX]:
+        broker, address = member(one.broker[:NAME_CHARACTERS_MAX], one.id), one.address or ""
+        said.append(at_address(broker, address[:NAME_CHARACTERS_MAX]) if isinstance(one, LostRow) else broker)
+    named = reason(kind, [one.broker for one in brokers], said=said, commands=commands)
+    return replace(named, ids=tuple(one.id for one in brokers[:NAMES_MAX]))
 
 
 def reason(
-    name: str, names: Sequence[str] = (), *, n: int | None = None, detail: str = "", commands: tuple[str, ...] = ()
-) -> ReasonRow:
-    """``name``: of TROUBLES. ``detail``: technical words, which stay English. ``commands``: those of the remedy."""
-    level, message, remedy, many = TROUBLES[name]
+    kind: str, names: Sequence[str] = (), *, said: Sequence[str | Phrase] = (), n: int | None = None, detail: str = "",
+    remedy: Phrase | None = None, commands: tuple[str, ...] = (),
+) -> ReasonRow:  # fmt: skip
+    """``kind``: of TROUBLES. ``said``: the first names with what is known of each. ``detail``: technical words, which
+    stay English. ``remedy``: None is the one of the kind. ``commands``: those of the remedy.
+    """
+    level, message, usual, many = TROUBLES[kind]
+    remedy = remedy or Phrase(usual)
     shown = tuple(one[:NAME_CHARACTERS_MAX] for one in names[:NAMES_MAX])
+    said = tuple(said) or shown
     more = len(names) - len(shown)
-    text = (many if many is not None and n != 1 else message) % {"names": _listed(shown, more), "n": f"{n or 0:,}"}
+    listed = ", ".join(map(str, said)) + (f" and {more} more" if more else "")
+    text = (many if many is not None and n != 1 else message) % {"names": listed, "n": f"{n or 0:,}"}
     detail = detail[:DETAIL_CHARACTERS_MAX]
     text = f"{text}: {detail}" if detail else text
-    return ReasonRow(level, text, name, message, many, n, shown, more, detail, (), remedy, commands)
-
-
-def _listed(names: Sequence[str], more: int) -> str:
-    return ", ".join(names) + (f" and {more} more" if more else "")
+    name = kind.partition(":")[0]
+    return ReasonRow(level, text, name, message, many, n, shown, more, detail, (), said, str(remedy), remedy, commands)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from rocketns.admin.recent import Phrase
 from rocketns.fleet.state import Part
 from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.tables import LATE_PERCENT
@@ -210,9 +211,11 @@ class ReasonRow:
     names: Annotated[tuple[str, ...], "the first ones, 5 at most"]
     more: Annotated[int, "further names"]
     detail: Annotated[str, "why, in technical words"]
-    ids: Annotated[tuple[int, ...], "of brokers: the id beside each name, 0 is the master; otherwise empty"] = ()
-    remedy: Annotated[str, "what to do first, in English; other languages are found by it"] = ""
-    commands: Annotated[tuple[str, ...], "lines for a shell or a properties file, to copy: 3 at most"] = ()
+    ids: Annotated[tuple[int, ...], "of brokers: the id beside each name, 0 is the master; otherwise empty"]
+    said: Annotated[tuple[str | Phrase, ...], "the names with what is known of each, such as a role or an address"]
+    remedy: Annotated[str, "what to do first, in English"]
+    remedy_said: Annotated[Phrase, "the same in parts; other languages are found by its message"]
+    commands: Annotated[tuple[str, ...], "lines for a shell or a properties file, to copy: 4 at most"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import socket
 
 from rocketns import __version__
 from rocketns.addresses import ANY_ADDRESS, bare, with_port
-from rocketns.admin.api.copies import BrokersCopy, copy_brokers, copy_missing
+from rocketns.admin.api.copies import copy_brokers, copy_missing
 from rocketns.admin.api.reasons import StatusScene, assess, lost_brokers, worst
-from rocketns.admin.api.rows import MissingRow, StatusRow
+from rocketns.admin.api.rows import BrokerStateRow, MissingRow, StatusRow
 from rocketns.admin.api.tables import ApiSource
-from rocketns.config.properties import PREFIX
 from rocketns.server.facts import Facts
+
+REFUSED_WITHIN_MS = 10 * 60_000
 
 
 def own_name(facts: Facts) -> str:
@@ -27,7 +27,7 @@ async def read_status(source: ApiSource) -> StatusRow:
     facts = source.view.facts
     brokers = await source.view.copy(copy_brokers)
     missing = await source.view.copy(copy_missing)
-    wiped = await source.wiped.names(asyncio.get_running_loop().time())
+    wiped = await source.wiped.names()
     scene = _scene(source, brokers, missing, wiped)
     reasons = assess(scene)
     found, missed = facts.reactors.lookups
@@ -38,10 +38,10 @@ async def read_status(source: ApiSource) -> StatusRow:
         started=scene.now_ms - (facts.now().ms - facts.context.started_ms),
         level=worst(reasons),
         reasons=reasons,
-        clusters=len({row.cluster for row in brokers.rows}),
-        groups=brokers.groups,
-        brokers=len(brokers.rows),
-        late=sum(row.state == "late" for row in brokers.rows),
+        clusters=len({row.cluster for row in brokers}),
+        groups=len(facts.tables.broker_addr_table),
+        brokers=len(brokers),
+        late=sum(row.state == "late" for row in brokers),
         lost=scene.lost,
         wiped=scene.wiped,
         topics=len(facts.tables.topic_queue_table),
@@ -55,12 +55,12 @@ async def read_status(source: ApiSource) -> StatusRow:
 
 
 def _scene(
-    source: ApiSource, brokers: BrokersCopy, missing: tuple[MissingRow, ...], wiped: tuple[str, ...]
+    source: ApiSource, brokers: tuple[BrokerStateRow, ...], missing: tuple[MissingRow, ...], wiped: tuple[str, ...]
 ) -> StatusScene:
     facts = source.view.facts
     now, changes, configuration = facts.now(), source.recent.events.copy(), facts.configuration
     journal, ends_s = facts.journal, facts.tls.certificate_ends_s
-    connections, most = facts.reactors.connections, configuration.limits.connections_max
+    most = configuration.limits.connections_max
     return StatusScene(
         brokers=brokers,
         lost=lost_brokers(brokers, changes, now.epoch_ms),
@@ -73,19 +73,25 @@ def _scene(
         drain=f"http{'s' if configuration.admin.admin_tls else ''}://127.0.0.1:{configuration.admin.admin_port}/drainz",
         not_ready=facts.why_not_ready(),
         journal_path=configuration.journal.journal_path,
-        journal_failing=journal is not None and journal.is_failing,
+        journal_failure="" if journal is None else journal.failure,
         journal_losing=0 if journal is None else journal.losing,
         certificate_ends_ms=None if ends_s is None or not math.isfinite(ends_s) else round(ends_s * 1000),
-        full=_full(facts) if source.refusing.is_recent(facts.context.refusals.count, now.ms) else (),
-        connections_full=connections if connections >= most else 0,
+        certificate_path=facts.tls.certificate_path,
+        full=_full(facts, now.ms),
+        refused=facts.context.refusals.last,
+        connections_full=most if facts.reactors.connections >= most else 0,
     )
 
 
-def _full(facts: Facts) -> tuple[str, ...]:
-    """The limits of the tables that are reached, with twice their values; that of a broker's routes, if none is."""
+def _full(facts: Facts, now_ms: int) -> dict[str, int]:
+    """If registrations were refused lately: the limits of the tables that are reached, with their values; that of a
+    broker's routes, if none is.
+    """
+    refused_ms = facts.context.refusals.last_ms
+    if refused_ms is None or now_ms - refused_ms >= REFUSED_WITHIN_MS:
+        return {}
     limits, tables = facts.configuration.limits, facts.tables
     reached = {"brokersMax": (len(tables.broker_live_table), limits.brokers_max),
                "routesMax": (tables.routes, limits.routes_max)}  # fmt: skip
     full = {name: most for name, (number, most) in reached.items() if number >= most}
-    full = full or {"brokerRoutesMax": limits.broker_routes_max}
-    return tuple(f"{PREFIX}{name}={2 * most}" for name, most in full.items())
+    return full or {"brokerRoutesMax": limits.broker_routes_max}

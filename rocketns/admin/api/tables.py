@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from itertools import accumulate, takewhile
-from typing import Any
+from functools import partial
+from typing import Any, get_args
 
 from rocketns.admin.api import copies
 from rocketns.admin.api.history import HistoryRow, LastHour
-from rocketns.admin.api.paging import Filter
+from rocketns.admin.api.paging import LIMIT, NAME, OFFSET, TEXT, Parameter
 from rocketns.admin.api.rows import (
     BrokerStateRow,
     ConnectionRow,
@@ -17,23 +17,23 @@ from rocketns.admin.api.rows import (
     KvRow,
     MissingRow,
     NameServerRow,
+    Role,
     SaidQueuesRow,
     SideRow,
+    State,
     TopicRow,
     ViewRow,
 )
-from rocketns.admin.recent import EventRow, Growing, Recent, Wiped, event_row
+from rocketns.admin.recent import EventRow, Recent, Wiped, event_row
 from rocketns.admin.view import ControlView, Copier
 from rocketns.config.properties import java_name
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import MISSING, Side
 from rocketns.server.missing.watching import MissingReason
 
-ENTRIES_AT_ONCE = 1_000  # queue data that control counts in one look, but one topic at least
-STATES = ("live", "late", "unconfirmed", "gone")
-_FOLLOWS = Filter(
+_FOLLOWS = Parameter(
     "follows", "topics that follow from this broker group; empty: only what follows from none",
-    lambda row, text: text in row.follows if text else not row.follows,
+    test=lambda row, text: text in row.follows if text else not row.follows,
 )  # fmt: skip
 
 
@@ -44,74 +44,60 @@ class ApiSource:
     view: ControlView
     recent: Recent
     wiped: Wiped
-    refusing: Growing
     history: LastHour
 
 
 @dataclass(frozen=True, slots=True)
 class ApiTable:
-    """One list. ``read`` gets the request's parameters too. ``finish`` adds what only the rows of an answer have."""
+    """One list. ``read`` gets the values of the parameters. ``sorts``: the columns that order rows, the first one
+    without ``sort``; a - before it is downwards. ``finish`` adds what only the rows of an answer have.
+    """
 
     name: str
     meaning: str
     row: type
     read: Callable[[ApiSource, Mapping[str, str]], Awaitable[Sequence[Any]]]
     sorts: tuple[str, ...]
-    filters: tuple[Filter, ...] = ()
+    filters: tuple[Parameter, ...] = ()
     finish: Callable[[ApiSource, Sequence[Any]], Awaitable[Sequence[Any]]] | None = None
 
     @property
     def columns(self) -> dict[str, str]:
-        """The columns that order rows, by their names in JSON. Without ``sort`` the first one does."""
-        return {java_name(one.removeprefix("-")): one.removeprefix("-") for one in self.sorts}
+        """The columns that order rows, by their names in JSON."""
+        return {java_name(one): one for one in (sort.removeprefix("-") for sort in self.sorts)}
 
     @property
-    def first(self) -> str:
-        """The order without ``sort``."""
-        one = self.sorts[0]
-        return "-" * one.startswith("-") + java_name(one.removeprefix("-"))
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All that a request may have."""
+        orders = [sign + name for name in self.columns for sign in ("", "-")]
+        schema = {"enum": orders, "default": orders[self.sorts[0].startswith("-")]}
+        return LIMIT, OFFSET, Parameter("sort", "sort by this column, downwards after a -", schema), *self.filters
 
 
-def _search(*columns: str) -> Filter:
+def _search(*columns: str) -> Parameter:
     names = ", ".join(java_name(column) for column in columns)
-    return Filter("q", f"a part of {names}; capitals do not matter", lambda row, text: any(
+    return Parameter("q", f"a part of {names}; capitals do not matter", test=lambda row, text: any(
         text.casefold() in (getattr(row, column) or "").casefold() for column in columns))  # fmt: skip
 
 
-def _equals(column: str, *choices: str) -> Filter:
-    name = java_name(column)
-    return Filter(name, f"exactly this {name}", lambda row, text: getattr(row, column) == text, choices)
+def _equals(column: str, *choices: str) -> Parameter:
+    name, schema = java_name(column), {"enum": list(choices)} if choices else TEXT
+    return Parameter(name, f"exactly this {name}", schema, lambda row, text: getattr(row, column) == text)
 
 
-def _copied(copier: Copier[Sequence[Any]]) -> Callable[[ApiSource, object], Awaitable[Sequence[Any]]]:
+def _copied(copier: Copier[Any]) -> Callable[[ApiSource, object], Awaitable[Sequence[Any]]]:
     """Reads what control copies."""
     return lambda source, _: source.view.copy(copier)
 
 
-async def _brokers(source: ApiSource, _: object) -> Sequence[BrokerStateRow]:
-    return (await source.view.copy(copies.copy_brokers)).rows
+async def _topics(source: ApiSource, given: Mapping[str, str]) -> Sequence[TopicRow]:
+    rows = await source.view.copy(copies.copy_topics)
+    broker = given.get("broker")
+    return rows if broker is None else await source.view.read(partial(copies.topics_of, rows, broker))
 
 
 async def _with_queues(source: ApiSource, rows: Sequence[TopicRow]) -> Sequence[TopicRow]:
-    done: list[TopicRow] = []
-    while len(done) < len(rows):
-        entries = accumulate(row.brokers for row in rows[len(done) :])
-        count = max(1, sum(1 for _ in takewhile(lambda so_far: so_far <= ENTRIES_AT_ONCE, entries)))
-        some = list(rows[len(done) : len(done) + count])
-        done += await source.view.look(lambda facts, some=some: copies.add_queues(facts, some))  # type: ignore[misc]
-    return done
-
-
-async def _topics(source: ApiSource, given: Mapping[str, str]) -> Sequence[TopicRow]:
-    """Those of a broker group: control looks at ENTRIES_AT_ONCE topics at a time."""
-    rows = await source.view.copy(copies.copy_topics)
-    broker, found = given.get("broker"), list[TopicRow]()
-    if broker is None:
-        return rows
-    for at in range(0, len(rows), ENTRIES_AT_ONCE):
-        some = rows[at : at + ENTRIES_AT_ONCE]
-        found += await source.view.look(lambda facts, some=some: copies.topics_of(facts, some, broker))  # type: ignore[misc]
-    return found
+    return await source.view.read(partial(copies.with_queues, rows))
 
 
 async def _history(source: ApiSource, _: object) -> Sequence[HistoryRow]:
@@ -143,13 +129,18 @@ def _side_row(side: Side) -> SideRow:
     return SideRow(side.members, side.value == MISSING, side.group and side.group.cluster, addresses, queues)
 
 
+ROUTE_PARAMETERS = (
+    Parameter("topic", "its whole name", NAME, is_required=True),
+    Parameter("as", "as a client gets it: its IP address, or the name of a view", NAME),
+)
 TABLES = (
-    ApiTable("brokers", "Brokers of the routes", BrokerStateRow, _brokers,
+    ApiTable("brokers", "Brokers of the routes", BrokerStateRow,
+          _copied(copies.copy_brokers),
           ("broker", "cluster", "id", "address", "state", "silent_ms", "last_heartbeat", "version", "zone"),
           (_search("broker", "address", "cluster", "zone"), _equals("cluster"), _equals("broker"), _equals("zone"),
-           _equals("state", *STATES), _equals("role", "master", "slave"))),
+           _equals("state", *get_args(State)), _equals("role", *get_args(Role)))),
     ApiTable("topics", "Topics", TopicRow, _topics, ("topic", "brokers"),
-          (_search("topic"), Filter("broker", "topics of this broker group", lambda *_: True)), _with_queues),
+          (_search("topic"), Parameter("broker", "topics of this broker group")), _with_queues),
     ApiTable("missing", "Topics that were asked for, and have no route", MissingRow,
           _copied(copies.copy_missing),
           ("-last_ms", "since_ms", "topic", "lookups"),

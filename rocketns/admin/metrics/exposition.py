@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, islice
 
 from aiohttp import web
@@ -13,8 +13,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from rocketns.admin.metrics.table import THEMES, Family, MetricsScene
-from rocketns.admin.metrics.tally import Tally, sizes
+from rocketns.admin.metrics.table import THEMES, Family, MetricsScene, Tally, sizes
 from rocketns.admin.view import ControlView
 from rocketns.server.control.measures import Histogram, Measures
 
@@ -50,7 +49,7 @@ class MetricsText:
         self._registry.register(self._collector)
         for own in (ProcessCollector, PlatformCollector, GCCollector):
             own(registry=self._registry)
-        self._texts: dict[str, tuple[float, bytes]] = {}
+        self._texts: dict[str, bytes] = {}
         self._making = asyncio.Lock()
         view.facts.measure(self._measures)
         view.facts.watch(self._tally.note)
@@ -59,23 +58,15 @@ class MetricsText:
         """The text, at most TEXT_AGE_S old."""
         encode, content_type = _encoder(request.headers.get("Accept", "")[:ACCEPT_CHARACTERS_MAX])
         async with self._making:
-            text = await self._text(content_type, encode)
+            text = self._texts.get(content_type)
+            if text is None:
+                (tables,) = await self._view.copy(sizes)
+                self._collector.scene = MetricsScene(self._view, self._measures, self._tally, tables)
+                if len(self._texts) >= FORMATS_MAX:
+                    self._texts.clear()
+                self._texts[content_type] = text = encode(self._registry)
+                asyncio.get_running_loop().call_later(TEXT_AGE_S, self._texts.pop, content_type, None)
         return web.Response(body=text, headers={"Content-Type": content_type})
-
-    async def _text(self, content_type: str, encode: Callable[[CollectorRegistry], bytes]) -> bytes:
-        now_s = asyncio.get_running_loop().time()
-        made_s, text = self._texts.get(content_type, (-TEXT_AGE_S, b""))
-        if now_s - made_s < TEXT_AGE_S:
-            return text
-        view = self._view
-        self._collector.scene = MetricsScene(
-            view.facts, self._measures, self._tally, view.pulse, view.gate, await view.copy(sizes), view.log
-        )
-        text = encode(self._registry)
-        if len(self._texts) >= FORMATS_MAX:
-            self._texts.clear()
-        self._texts[content_type] = (now_s, text)
-        return text
 
 
 def _encoder(accepted: str) -> tuple[Callable[[CollectorRegistry], bytes], str]:
@@ -87,16 +78,15 @@ def _encoder(accepted: str) -> tuple[Callable[[CollectorRegistry], bytes], str]:
 
 
 class _Collector(Collector):
-    """The families as the client library wants them, of one scene."""
+    """The families as the client library wants them, of ``scene``, which is set before each scrape."""
 
-    def __init__(self, families: Iterable[Family]) -> None:
-        self._families = tuple(families)
-        self.scene: MetricsScene | None = None
+    scene: MetricsScene
+
+    def __init__(self, families: Sequence[Family]) -> None:
+        self._families = families
         self._cut = 0
 
     def collect(self) -> Iterator[Metric]:
-        if self.scene is None:
-            return
         for family in self._families:
             metric, is_whole = metric_of(family, self.scene)
             self._cut += not is_whole

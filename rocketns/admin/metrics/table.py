@@ -1,7 +1,8 @@
-"""Every metric in one table: its type, its name, its meaning, what its value is read from, and its labels.
+"""Every metric in one table: its type, its name, its meaning, what its value is read from, and its labels. Before it,
+what is counted for them: the events of mutations, and what is in the tables.
 
-docs/monitoring.md is made of it. Without labels a reader returns a number or a histogram, with labels such ones by
-their values, and None for nothing. Readers are for the management port's thread.
+docs/monitoring.md is made of the table. Without labels a reader returns a number or a histogram, with labels such ones
+by their values, and None for nothing. Readers are for the management port's thread.
 """
 
 from __future__ import annotations
@@ -9,36 +10,118 @@ from __future__ import annotations
 import math
 import platform
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from sys import getsizeof
 from typing import Any, NamedTuple
 
 from rocketns import __version__
 from rocketns._fast.connections.connection import Ending
-from rocketns.admin.metrics.tally import Sizes, Tally
+from rocketns.admin.api.copies import state_of
 from rocketns.admin.tokens import AdminGate, TokenRefusal
-from rocketns.admin.view import Log, Pulse
+from rocketns.admin.view import ControlView
 from rocketns.config import Limits, properties
 from rocketns.fleet.comparing import FactKind
+from rocketns.processor.context import Now
 from rocketns.protocol.codes import RequestCode, ResponseCode
+from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import LATE_PERCENT
 from rocketns.server.control.measures import BOUNDS_S, Histogram, Measures
 from rocketns.server.facts import Facts, JournalFacts
 from rocketns.server.missing.asked import TOPICS_MAX
 
+# Brokers send a heartbeat each second or register every 30 s, at most every 60 s. They expire after 120 s.
+GAP_BOUNDS_S = (1.5, 5.0, 10.0, 20.0, 35.0, 45.0, 65.0, 90.0, 120.0, 300.0)
+
+
+class Tally:
+    """Control writes, any thread reads."""
+
+    def __init__(self) -> None:
+        self.registrations = Counter(changed=0, unchanged=0, refused=0)
+        self.gone = Counter({str(cause): 0 for cause in e.Cause})
+        self.entries = Counter(put=0, deleted=0)
+        self.changes = Counter(doubted=0, stalls=0, stalled_ms=0)
+        self.admin_requests: Counter[tuple[int, int]] = Counter()  # code and result
+        self.gaps = Histogram(GAP_BOUNDS_S)
+
+    def note(self, events: list[e.Event], _: Now) -> None:
+        """Control only. The events of one mutation."""
+        for event in events:
+            if isinstance(event, e.BrokerRegistered | e.BrokerHeartbeat):
+                if event.gap_ms is not None:
+                    self.gaps.observe(event.gap_ms / 1000)
+            elif type(event) in COUNTED:
+                COUNTED[type(event)](self, event)
+        if any(isinstance(event, e.BrokerRegistered) for event in events):
+            is_same = all(_is_heartbeat(event) for event in events)
+            self.registrations["unchanged" if is_same else "changed"] += 1
+
+
+# What each event adds. Those that are not here have no metric, or one that is read where they are found.
+COUNTED: dict[type, Callable[[Tally, Any], None]] = {
+    e.BrokerConflict: lambda tally, _: tally.registrations.update(refused=1),
+    e.BrokerRefused: lambda tally, _: tally.registrations.update(refused=1),
+    e.BrokerDown: lambda tally, event: tally.gone.update({str(event.cause): int(event.live)}),
+    e.BrokerDoubted: lambda tally, _: tally.changes.update(doubted=1),
+    e.TopicsPut: lambda tally, event: tally.entries.update(put=len(event.changes)),
+    e.TopicsDeleted: lambda tally, event: tally.entries.update(deleted=len(event.topics)),
+    e.Stalled: lambda tally, event: tally.changes.update(stalls=1, stalled_ms=event.ms),
+    e.AdminRequested: lambda tally, event: tally.admin_requests.update({(event.code, event.result): event.count}),
+}
+
+
+def _is_heartbeat(event: e.Event) -> bool:
+    """Whether a registration with no other events changed nothing: the broker was known and confirmed."""
+    return isinstance(event, e.BrokerRegistered) and event.gap_ms is not None and event.doubt is None
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """``entries``: pairs of a topic and a broker. Brokers are live addresses; a late one is still live.
+
+    ``topic_bytes``: of the topic table's dictionaries and names; queue data are shared by topics, and not counted.
+    """
+
+    entries: int
+    topic_bytes: int
+    live: int
+    late: int
+    unconfirmed: int
+
+
+def sizes(facts: Facts) -> Iterator[Sizes | None]:
+    """One row: see `rocketns.admin.view`."""
+    tables, now_ms = facts.tables, facts.now().ms
+    states = Counter(live=0, late=0, unconfirmed=0)
+    for entry in list(tables.broker_live_table.values()):
+        states[state_of(entry, now_ms)] += 1
+        yield None
+    entries, topic_bytes = 0, getsizeof(tables.topic_queue_table)
+    for topic, queues in list(tables.topic_queue_table.items()):
+        entries += len(queues)
+        topic_bytes += getsizeof(topic) + getsizeof(queues)
+        yield None
+    yield Sizes(entries, topic_bytes, **states)
+
 
 @dataclass(frozen=True, slots=True)
 class MetricsScene:
-    """All sources. ``sizes`` is a copy; the others are read as they are now. ``log`` is None in tests."""
+    """All sources. ``sizes`` is a copy; the others are read as they are now."""
 
-    facts: Facts
+    view: ControlView
     measures: Measures
     tally: Tally
-    pulse: Pulse
-    gate: AdminGate
     sizes: Sizes
-    log: Log | None = None
+
+    @property
+    def facts(self) -> Facts:
+        return self.view.facts
+
+    @property
+    def gate(self) -> AdminGate:
+        return self.view.gate
 
 
 Value = float | Histogram
@@ -265,7 +348,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
                 lambda s: {one: 0 if s.gate.access is None else s.gate.access.refused[one] for one in TokenRefusal},
                 {"reason": "`no_token`; `wrong_token`; `wrong_class`: it lacks the class of the path"}),
         counter("rocketns_admin_tokens_reload_failures_total", "Failed reads of `rocketns.adminTokensFile`.",
-                lambda s: 0 if s.gate.access is None else s.gate.access.file.failures),
+                lambda s: 0 if s.gate.access is None else s.gate.access.failures),
         counter("rocketns_admin_tls_handshakes_total", "TLS handshakes of the management port that ended.",
                 lambda s: {one: 0 if s.gate.tls is None else getattr(s.gate.tls, one)
                            for one in ("succeeded", "failed")}, SHAKEN),
@@ -276,7 +359,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
         counter("rocketns_control_slow_turns_total", "Turns of 0.1 s and more. The log says what took the time.",
                 lambda s: s.facts.control.slow_turns.count),
         gauge("rocketns_control_idle_seconds", "Time since the control thread ran last. It runs every 0.25 s.",
-              lambda s: s.pulse.age_s),
+              lambda s: s.view.idle_s),
         counter("rocketns_stalls_total", "Times that the process or its control thread did not run for 1 s or more.",
                 lambda s: s.tally.changes["stalls"]),
         counter("rocketns_stalled_seconds_total", "Total length of these times, at most.",
@@ -284,7 +367,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
         gauge("rocketns_queue_length", "Entries that wait.",
               lambda s: {"requests": s.facts.control.waiting_requests,
                          "unregistrations": len(s.facts.context.unregister_queue),
-                         "files": s.facts.writer.unwritten, "log": 0 if s.log is None else s.log.waiting},
+                         "files": s.facts.writer.unwritten, "log": 0 if s.view.log is None else s.view.log.waiting},
               {"queue": "`requests` for control; `unregistrations`; `files`: changed KV and properties; `log`: lines"}),
         counter("rocketns_file_write_failures_total", "Failed writes of the KV or configuration file. The next change "
                 "writes the whole file.", lambda s: s.facts.writer.failures),
@@ -292,7 +375,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
               lambda s: {"requests": s.facts.control.waiting_bytes, "reactors": s.facts.reactors.queued_bytes},
               {"queue": "`requests` at control; `reactors`: frames from reactors that control has not decoded"}),
         counter("rocketns_log_dropped_records_total", "Log lines dropped because the log's reader is slow.",
-                lambda s: 0 if s.log is None else s.log.dropped_total),
+                lambda s: 0 if s.view.log is None else s.view.log.dropped_total),
         gauge("rocketns_ready", "1 if `/readyz` says ready, otherwise 0.", lambda s: s.facts.why_not_ready() is None),
         gauge("rocketns_draining", "1 in a drain or a graceful shutdown, otherwise 0.",
               lambda s: s.facts.context.going_away),
@@ -306,7 +389,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
         counter("rocketns_journal_write_failures_total", "Attempts to write that failed. They are repeated.",
                 _journal(lambda j: j.failures)),
         gauge("rocketns_journal_failing", "1 if the last attempt to write failed, otherwise 0.",
-              _journal(lambda j: j.is_failing)),
+              _journal(lambda j: bool(j.failure))),
         gauge("rocketns_restored_brokers", "Brokers that the start took from the journal or from another name server.",
               lambda s: s.facts.tables.filled),
         gauge("rocketns_start_duration_seconds", "Time until the server answered, restoring included. 0 until then.",

@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from aiohttp import web
 
-from rocketns.admin.api import SOURCE
+from rocketns.admin.api.handlers import SOURCE
 from rocketns.admin.page import stream
 from rocketns.admin.view import ControlView
 from rocketns.languages import CATALOGUES

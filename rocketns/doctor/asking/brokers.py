@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import Semaphore, sleep
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, zip_longest
@@ -19,7 +19,6 @@ from rocketns.doctor.facts import (
     AddressFacts,
     BrokerFacts,
     Consumption,
-    DoctorOptions,
     FleetFacts,
     NameServerFacts,
     Offsets,
@@ -50,19 +49,19 @@ SUBSCRIPTION_GROUP_NOT_EXIST = 26
 CONSUMER_NOT_ONLINE = 206
 
 
-def choose(options: DoctorOptions, name_servers: Sequence[NameServerFacts]) -> tuple[list[BrokerFacts], int]:
+def choose(facts: FleetFacts) -> tuple[list[BrokerFacts], int]:
     """At most BROKERS_MAX, and those that the user named; how many could have been asked, too."""
-    shown = _shown(name_servers)
-    given = [shown.get(addr, BrokerFacts("", MASTER_ID, "", addr, is_announced=False)) for addr in options.brokers]
-    wanted = _of_topics(options.topics, name_servers)
-    fitting = [
-        one for one in shown.values() if (wanted is None or one.name in wanted) and one.addr not in options.brokers
-    ]
+    shown, asked = _shown(facts.readable), facts.options
+    given = [shown.get(addr, BrokerFacts("", MASTER_ID, "", addr, is_announced=False)) for addr in asked.brokers]
+    by_topic = [facts.queues(topic).keys() for topic in asked.topics]
+    # Where a topic has no route any broker may be a reason.
+    wanted = set[str]().union(*by_topic) if by_topic and all(by_topic) else facts.groups.keys()
+    fitting = [one for one in shown.values() if one.name in wanted and one.addr not in asked.brokers]
     chosen = list(_in_turns(fitting))[:BROKERS_MAX]
     return [*given, *chosen], len(fitting) - len(chosen)
 
 
-def _shown(name_servers: Sequence[NameServerFacts]) -> dict[str, BrokerFacts]:
+def _shown(name_servers: Iterable[NameServerFacts]) -> dict[str, BrokerFacts]:
     """All brokers by address, as the first name server that has it shows it: nothing but who they are."""
     found: dict[str, BrokerFacts] = {}
     for name_server in name_servers:
@@ -70,17 +69,6 @@ def _shown(name_servers: Sequence[NameServerFacts]) -> dict[str, BrokerFacts]:
             for broker_id, addr in group.addrs:
                 found.setdefault(addr, BrokerFacts(name, broker_id, group.cluster or "", addr))
     return found
-
-
-def _of_topics(topics: Iterable[str], name_servers: Sequence[NameServerFacts]) -> set[str] | None:
-    """The names of the brokers of the topics. None: any broker may be a reason."""
-    found: set[str] = set()
-    for topic in topics:
-        names = {name for one in name_servers for name in one.queues(topic)}
-        if not names:
-            return None
-        found |= names
-    return found or None
 
 
 def _in_turns(candidates: Iterable[BrokerFacts]) -> Iterator[BrokerFacts]:
@@ -93,7 +81,7 @@ def _in_turns(candidates: Iterable[BrokerFacts]) -> Iterator[BrokerFacts]:
 
 
 Value = TypeVar("Value")
-TABLES = ("topics", "groups", "similar", "consumers", "consumption", "codes")
+TABLES = ("topics", "groups", "similar", "consumers", "consumption")
 # A broker of 5.x gives so many of its topics, and the number of all (enableSplitMetadata). An older one gives all.
 SOME_TOPICS: Fields = {"topicSeq": "0", "maxTopicNum": "1000"}
 NAME_SERVERS_MAX = 16  # of a broker's list that are resolved
@@ -107,24 +95,30 @@ class Interview:
     What cannot be decoded is left out, as if it was not answered. UnreachedError, of each method: it answers no more.
     """
 
-    def __init__(self, call: Call, options: DoctorOptions, tables_at_once: Semaphore) -> None:
-        """``tables_at_once``: how many brokers may send whole tables."""
-        self._call, self._options, self._tables_at_once = call, options, tables_at_once
+    def __init__(self, call: Call, facts: FleetFacts, tables_at_once: Semaphore) -> None:
+        """``facts`` are those of name servers. ``tables_at_once``: how many brokers may send whole tables."""
+        self._call, self._facts, self._tables_at_once = call, facts, tables_at_once
+        self._options = facts.options
         self._tables: dict[BrokerRequest, bytes | None] = {}
-        self.found: dict[str, Any] = {name: {} for name in TABLES}
+        self.found: dict[str, Any] = {name: {} for name in TABLES} | {"codes": call.codes}
 
-    async def ask_all(self, lacking: Container[str]) -> None:
-        """What is likelier to be large, or refused, comes later. ``lacking``: topics that some name server lacks."""
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Its configuration, as far as it was asked for and said."""
+        return self.found.get("configuration") or {}
+
+    async def ask_all(self) -> None:
+        """What is likelier to be large, or refused, comes later."""
         call = self._call
         self.found["version"] = call.first.version
-        if self._succeeded(BrokerRequest.GET_BROKER_RUNTIME_INFO, call.first):
-            self.found["clock"] = _decoded(call.first, lambda body: bodies.clock(body, call.asked_s, call.came_s))
+        answer = call.expected(BrokerRequest.GET_BROKER_RUNTIME_INFO, call.first)
+        self.found["clock"] = _decoded(answer, lambda body: bodies.clock(body, call.asked_s, call.came_s))
         answer = await self._ask(BrokerRequest.GET_BROKER_CONFIG, {})
-        self.found["configuration"] = settings = _decoded(answer, bodies.configuration)
-        own = own_list(settings or {})[:NAME_SERVERS_MAX]
+        self.found["configuration"] = _decoded(answer, bodies.configuration)
+        own = own_list(self.settings)[:NAME_SERVERS_MAX]
         self.found["name_servers"] = dict(zip(own, await asyncio.gather(*map(_ips, own)), strict=True))
         for topic in self._options.topics:
-            await self._topic(topic, topic in lacking)
+            await self._topic(topic)
         for group in self._options.groups:
             await self._entry("consumers", group, BrokerRequest.GET_CONSUMER_CONNECTION_LIST, "consumerGroup",
                               bodies.consumers, CONSUMER_NOT_ONLINE)  # fmt: skip
@@ -133,11 +127,12 @@ class Interview:
             await self._group(group)
         await self._look_again_at_offsets()
 
-    async def _topic(self, topic: str, is_lacking: bool) -> None:
+    async def _topic(self, topic: str) -> None:
         code = BrokerRequest.GET_TOPIC_CONFIG
         is_told = await self._entry("topics", topic, code, "topic", bodies.configured, ResponseCode.TOPIC_NOT_EXIST)
         # A broker before 5.0 has no requests 351 and 352.
-        is_old = self.found["codes"].get(int(code)) == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+        is_old = self._call.codes.get(code) == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+        is_lacking = any(one.lacks(topic) for one in self._facts.name_servers)
         if not is_told and is_lacking and is_old and (table := await self.topics()) is not None:
             with suppress(BodyDecodeError):
                 self.found["topics"][topic] = bodies.entry(table, topic)
@@ -145,8 +140,7 @@ class Interview:
     async def _group(self, group: str) -> None:
         """352 creates the group where groups are created automatically. It is asked only where the broker says it is
         not so; otherwise the whole table is."""
-        settings = self.found["configuration"] or {}
-        closed = settings.get("autoCreateSubscriptionGroup") == "false" and not group.startswith(_SYSTEM_GROUPS)
+        closed = self.settings.get("autoCreateSubscriptionGroup") == "false" and not group.startswith(_SYSTEM_GROUPS)
         if closed and await self._entry("groups", group, BrokerRequest.GET_SUBSCRIPTIONGROUP_CONFIG, "group",
                                         bodies.configured, SUBSCRIPTION_GROUP_NOT_EXIST):  # fmt: skip
             return
@@ -211,15 +205,7 @@ class Interview:
         return True
 
     async def _ask(self, code: BrokerRequest, fields: Fields, also: int | None = None) -> RemotingCommand | None:
-        """The answer, if its code is success or ``also``."""
-        answer = await self._call.ask(code, fields, BYTES_MAX.get(code, ANSWER_BYTES_MAX))
-        return answer if answer.code == also or self._succeeded(code, answer) else None
-
-    def _succeeded(self, code: BrokerRequest, answer: RemotingCommand) -> bool:
-        """Whether this answer is a success. Otherwise its code is kept."""
-        if answer.code != ResponseCode.SUCCESS:
-            self.found["codes"][int(code)] = answer.code
-        return answer.code == ResponseCode.SUCCESS
+        return await self._call.ask_expecting(code, fields, BYTES_MAX.get(code, ANSWER_BYTES_MAX), also)
 
 
 def _measured(body: bytes, total: str | None) -> dict[str, int]:
@@ -245,65 +231,51 @@ async def _ips(name_server: str) -> tuple[str, ...]:
         return ()
 
 
-def _facts(broker: BrokerFacts, found: dict[str, Any]) -> BrokerFacts:
-    """With what it said, and by its own words who it is, where no name server shows it."""
-    if not broker.is_announced:
-        settings = found.get("configuration") or {}
-        found |= {"name": settings.get("brokerName", ""), "cluster": settings.get("brokerClusterName", ""),
-                  "broker_id": number(settings.get("brokerId"), MASTER_ID)}  # fmt: skip
-    return replace(broker, **found)
-
-
 # Of one topic as JSON, with its key, without its name, which is there twice:
 # "":{"attributes":{},"order":false,"perm":6,"readQueueNums":1024,"topicFilterType":"SINGLE_TAG","topicName":"", …},
 ENTRY_BYTES = 160
 LARGE_BYTES = FRAME_SIZE_MAX_BYTES // 2
 
 
-async def ask_brokers(
-    options: DoctorOptions, name_servers: Sequence[NameServerFacts], line: Line, say: Callable[[str], None]
-) -> FleetFacts:  # fmt: skip
+async def ask_brokers(facts: FleetFacts, line: Line, say: Callable[[str], None]) -> FleetFacts:
     """The facts, with what brokers say; AT_ONCE are asked at a time. Never raises for what they do."""
-    (chosen, left_out), budget = choose(options, name_servers), broker_budget(options)
-    lacking = {topic for topic in options.topics if any(one.lacks(topic) for one in name_servers)}
-    # All topics that a name server lists would be a large registration.
-    is_large = any(may_be_large(one.topics or ()) for one in name_servers)
-    shown = [{addr for group in one.groups.values() for _id, addr in group.addrs}
-             for one in name_servers if one.groups is not None]  # fmt: skip
+    say(_("asking brokers"))
+    chosen, left_out = choose(facts)
+    line = replace(line, budget=broker_budget(facts.options))
     room, tables_at_once = Semaphore(AT_ONCE), Semaphore(TABLES_AT_ONCE)
+    # All topics that a name server lists would be a large registration.
+    is_large = any(may_be_large(one.topics or ()) for one in facts.name_servers)
 
     async def ask(broker: BrokerFacts) -> tuple[AddressFacts, BrokerFacts | None]:
         """How its address behaves, and what it says. None: nothing."""
-        code = BrokerRequest.GET_BROKER_RUNTIME_INFO
         async with room:
-            address, call = await reach(broker.addr, code, ANSWER_BYTES_MAX, line, budget)
+            address, call = await reach(broker.addr, BrokerRequest.GET_BROKER_RUNTIME_INFO, ANSWER_BYTES_MAX, line)
             if call is None:
                 return address, None
-            asked = Interview(call, options, tables_at_once)
+            asked = Interview(call, facts, tables_at_once)
             try:
                 with suppress(UnreachedError, TimeoutError):
                     async with asyncio.timeout(BROKER_WITHIN_S):
-                        await asked.ask_all(lacking)
-                        is_shown = bool(shown) and all(broker.addr in addrs for addrs in shown)
-                        if not is_shown or (is_large and not sends_less(asked.found["configuration"] or {})):
+                        await asked.ask_all()
+                        is_shown = bool(facts.readable) and all(broker.addr in one.addrs for one in facts.readable)
+                        if not is_shown or (is_large and not sends_less(asked.settings)):
                             await asked.topics()
             finally:
                 call.close()
-            return address, _facts(broker, asked.found)
+            if not broker.is_announced:  # who it is it says itself
+                name, cluster = (asked.settings.get(key, "") for key in ("brokerName", "brokerClusterName"))
+                broker_id = number(asked.settings.get("brokerId"), MASTER_ID)
+                broker = replace(broker, name=name, cluster=cluster, broker_id=broker_id)
+            return address, replace(broker, **asked.found)
 
-    say(_("asking brokers"))
     found = await asyncio.gather(*map(ask, chosen))
-    return FleetFacts(
-        options, tuple(name_servers), {address.addr: address for address, _broker in found},
-        tuple(broker for _address, broker in found if broker is not None), left_out, budget.requests,
+    return replace(
+        facts, addresses={address.addr: address for address, _broker in found},
+        brokers=tuple(broker for _address, broker in found if broker is not None),
+        left_out=left_out, requests=line.budget.requests,
     )  # fmt: skip
 
 
 def may_be_large(topics: Iterable[str]) -> bool:
     """Whether a broker that had all of these topics would send half as much as a frame may have, or more."""
-    size = 0
-    for topic in topics:
-        size += ENTRY_BYTES + 2 * utf8_bytes(topic)
-        if size >= LARGE_BYTES:
-            return True
-    return False
+    return sum(ENTRY_BYTES + 2 * utf8_bytes(topic) for topic in topics) >= LARGE_BYTES

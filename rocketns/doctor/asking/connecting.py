@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import ipaddress
 import socket
@@ -11,7 +10,7 @@ import ssl
 import time
 from dataclasses import dataclass, replace
 
-from rocketns.addresses import Address, literal, split, with_port
+from rocketns.addresses import literal, split, with_port
 from rocketns.client.connection import NotSentError, OutgoingConnection
 from rocketns.client.name_server import Fields, Signer
 from rocketns.client.reading import AnswerReader
@@ -19,7 +18,7 @@ from rocketns.client.resolving import addresses_of, is_own
 from rocketns.doctor.asking.requests import RequestBudget
 from rocketns.doctor.facts import AddressFacts, IpScope, Reaction
 from rocketns.errors import RocketnsError
-from rocketns.protocol.codes import SerializeType
+from rocketns.protocol.codes import ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.encoding import encode_request
 from rocketns.tools.decode.frames import HEAD_BYTES, other_protocol
@@ -29,6 +28,7 @@ from rocketns.tools.decode.frames import HEAD_BYTES, other_protocol
 _DOCKER = tuple(ipaddress.ip_network(f"172.{second}.0.0/16") for second in range(17, 31))
 # podman; pods of flannel, of k3s
 _CONTAINERS = (*_DOCKER, *map(ipaddress.ip_network, ("10.88.0.0/16", "10.244.0.0/16", "10.42.0.0/16")))
+_SHARED = ipaddress.ip_network("100.64.0.0/10")  # of carriers; some clouds give them to pods
 _NO_HOST = {errno.EHOSTUNREACH, errno.EHOSTDOWN}
 _UNREACHABLE = {errno.ENETUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL}
 
@@ -52,12 +52,7 @@ def place_of(ip: str) -> IpScope:
         return IpScope.LINK_LOCAL
     if any(found in network for network in _CONTAINERS):
         return IpScope.CONTAINER
-    return IpScope.PRIVATE if _is_private(found) else IpScope.PUBLIC
-
-
-def _is_private(ip: Address) -> bool:
-    """Also the shared addresses of carriers, which some clouds give to pods."""
-    return ip.is_private or (ip.version == 4 and ip in ipaddress.ip_network("100.64.0.0/10"))
+    return IpScope.PRIVATE if found.is_private or found in _SHARED else IpScope.PUBLIC
 
 
 async def resolve(addr: str, within_s: float) -> tuple[str, ...]:
@@ -74,32 +69,6 @@ async def resolve(addr: str, within_s: float) -> tuple[str, ...]:
         raise UnreachedError(Reaction.UNRESOLVED, f"the resolver did not answer in {within_s:g} s") from None
     except (OSError, ValueError) as error:  # ValueError: a host that cannot be one
         raise UnreachedError(Reaction.UNRESOLVED, str(error)) from error
-
-
-async def connect(ip: str, port: int | None, within_s: float) -> socket.socket:
-    """A connected socket. UnreachedError if there is none in time."""
-    loop = asyncio.get_running_loop()
-    opened: socket.socket | None = None
-    try:
-        async with asyncio.timeout(within_s):
-            family, kind, _, _, where = (await loop.getaddrinfo(
-                ip, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST))[0]  # fmt: skip
-            opened = socket.socket(family, kind)
-            opened.setblocking(False)
-            await loop.sock_connect(opened, where)
-    except TimeoutError:
-        _close(opened)
-        raise UnreachedError(Reaction.TIMED_OUT, f"no connection in {within_s:g} s") from None
-    except OSError as error:
-        _close(opened)
-        raise UnreachedError(outcome_of(error), str(error)) from error
-    return opened
-
-
-def _close(opened: socket.socket | None) -> None:
-    with contextlib.suppress(OSError):
-        if opened is not None:
-            opened.close()
 
 
 def outcome_of(error: OSError) -> Reaction:
@@ -123,11 +92,12 @@ _LENGTHS_MAX = (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """How to talk: with TLS or without, signed or not, and how long to wait for each thing."""
+    """How to talk: with TLS or without, signed or not, how long to wait for each thing, and what may be sent."""
 
     context: ssl.SSLContext | None
     signer: Signer | None
     within_s: float
+    budget: RequestBudget
 
 
 class TooLargeError(UnreachedError):
@@ -171,15 +141,16 @@ class Call:
     """See `open_call`. After an UnreachedError it is of no more use.
 
     ``first`` is the answer to the first request; it was asked for at ``asked_s`` and came at ``came_s``, in epoch
-    seconds of this machine's clock.
+    seconds of this machine's clock. ``codes``: see `expected`.
     """
 
     first: RemotingCommand
     asked_s = came_s = 0.0
 
-    def __init__(self, addr: str, connection: _Connection, line: Line, budget: RequestBudget) -> None:
+    def __init__(self, addr: str, connection: _Connection, line: Line) -> None:
         self.addr = addr
-        self._connection, self._line, self._budget = connection, line, budget
+        self.codes: dict[int, int] = {}
+        self._connection, self._line = connection, line
 
     async def begin(self, code: int, bytes_max: int) -> Call:
         """Send the first request, which has no fields. The connection is closed where no answer comes."""
@@ -194,7 +165,7 @@ class Call:
 
     async def ask(self, code: int, fields: Fields, bytes_max: int) -> RemotingCommand:
         """The answer, of whatever code. UnreachedError if none comes that is a frame of at most so many bytes."""
-        self._budget.spend(self.addr, code)
+        self._line.budget.spend(self.addr, code)
         signer = self._line.signer
         opaque, frame = encode_request(code, fields if signer is None else signer.signed(fields), SerializeType.JSON)
         self._connection.opaque, self._connection.size = opaque, 0
@@ -213,6 +184,19 @@ class Call:
             raise self._failure(str(error)) from error
         finally:
             self._connection.answers.forget(opaque)
+
+    async def ask_expecting(
+        self, code: int, fields: Fields, bytes_max: int, also: int | None = None
+    ) -> RemotingCommand | None:
+        """Likewise, as `expected` has it."""
+        return self.expected(code, await self.ask(code, fields, bytes_max), also)
+
+    def expected(self, code: int, answer: RemotingCommand, also: int | None = None) -> RemotingCommand | None:
+        """The answer to a request, if it is a success, or has this code; otherwise its code is kept in ``codes``."""
+        if answer.code in (ResponseCode.SUCCESS, also):
+            return answer
+        self.codes[int(code)] = answer.code
+        return None
 
     def _failure(self, why: str) -> UnreachedError:
         """What the first bytes say of a peer that sent no answer."""
@@ -236,22 +220,28 @@ def _is_frame(first: bytes) -> bool:
     return len(first) < HEAD_BYTES or (first[4] in tuple(SerializeType) and first[0] < 0x80 and any(first[5:8]))
 
 
-async def open_call(addr: str, ip: str, line: Line, budget: RequestBudget) -> Call:
-    """A connection. UnreachedError if there is none, or no TLS over it."""
-    budget.spend(addr, "connect")
-    opened = await connect(ip, split(addr)[1], line.within_s)
-    connection = _Connection(addr)
-    name = None if line.context is None else ""  # an address has none, and is not compared with a certificate
+async def open_call(addr: str, ip: str, line: Line) -> Call:
+    """A connection. UnreachedError if there is none in time, or no TLS over it."""
+    line.budget.spend(addr, "connect")
+    connection, loop = _Connection(addr), asyncio.get_running_loop()
     try:
         async with asyncio.timeout(line.within_s):
-            await asyncio.get_running_loop().create_connection(
-                lambda: connection, sock=opened, ssl=line.context, server_hostname=name
-            )
-    except (OSError, ValueError) as error:  # TimeoutError and ssl.SSLError are OSErrors
-        opened.close()
+            transport, _ = await loop.create_connection(lambda: connection, ip, split(addr)[1] or 0)
+    except OSError as error:  # TimeoutError is one
         connection.lost()
-        raise _of_handshake(error) from error
-    return Call(addr, connection, line, budget)
+        why = str(error) or f"no connection in {line.within_s:g} s"
+        raise UnreachedError(outcome_of(error), why) from error
+    if line.context is not None:
+        try:
+            async with asyncio.timeout(line.within_s):
+                # An address has no name, and is not compared with a certificate.
+                secured = await loop.start_tls(transport, connection, line.context, server_hostname="")
+        except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+            connection.close()
+            raise _of_handshake(error) from error
+        assert secured is not None
+        connection.connection_made(secured)
+    return Call(addr, connection, line)
 
 
 def _of_handshake(error: Exception) -> UnreachedError:
@@ -265,9 +255,7 @@ def _of_handshake(error: Exception) -> UnreachedError:
     return UnreachedError(Reaction.CLOSED, f"it ended the TLS handshake: {error}")
 
 
-async def reach(
-    addr: str, code: int, bytes_max: int, line: Line, budget: RequestBudget
-) -> tuple[AddressFacts, Call | None]:
+async def reach(addr: str, code: int, bytes_max: int, line: Line) -> tuple[AddressFacts, Call | None]:
     """Connect and send a request without fields; None: no answer. Where the peer ends the connection at once, connect
     again the other way: TLS or plain.
 
@@ -278,24 +266,22 @@ async def reach(
         (ip, *_others) = ips = await resolve(addr, line.within_s)
         port = split(addr)[1] or 0
         facts = replace(facts, ips=ips, place=place_of(ip), is_here=await is_own(with_port(ip, port), port))
-        call = await (await open_call(addr, ip, line, budget)).begin(code, bytes_max)
+        call = await (await open_call(addr, ip, line)).begin(code, bytes_max)
     except UnreachedError as error:
         outcome = error.outcome
         if outcome is Reaction.CLOSED and not isinstance(error, HandshakeError):
-            outcome = await _other_way(addr, ip, code, bytes_max, line, budget) or outcome
+            outcome = await _other_way(addr, ip, code, bytes_max, line) or outcome
         return replace(facts, outcome=outcome, error=str(error)), None
     return replace(facts, outcome=Reaction.ANSWERED), call
 
 
-async def _other_way(
-    addr: str, ip: str, code: int, bytes_max: int, line: Line, budget: RequestBudget
-) -> Reaction | None:
+async def _other_way(addr: str, ip: str, code: int, bytes_max: int, line: Line) -> Reaction | None:
     """SPEAKS_TLS or SPEAKS_PLAIN if the peer speaks that, and not what it was asked in. None: neither."""
     try:
         if line.context is None:
-            (await open_call(addr, ip, replace(line, context=_any_tls()), budget)).close()
+            (await open_call(addr, ip, replace(line, context=_any_tls()))).close()
             return Reaction.SPEAKS_TLS
-        call = await open_call(addr, ip, replace(line, context=None), budget)
+        call = await open_call(addr, ip, replace(line, context=None))
         (await call.begin(code, bytes_max)).close()
     except HandshakeError:
         return Reaction.SPEAKS_TLS

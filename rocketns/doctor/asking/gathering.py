@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import ssl
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from rocketns.client.name_server import Fields, Signer, UnusableError, decoded, route_fields
 from rocketns.client.resolving import every_address
-from rocketns.client.tls import client_context
 from rocketns.config.properties import of_lines
-from rocketns.config.tls import TlsConfig
 from rocketns.doctor.asking.brokers import ask_brokers
 from rocketns.doctor.asking.connecting import Call, Line, UnreachedError, reach
 from rocketns.doctor.asking.requests import CONNECTS_MAX, RequestBudget
@@ -33,87 +33,65 @@ from rocketns.protocol.json import fastjson
 from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC
 
 FIRST = RequestCode.GET_BROKER_CLUSTER_INFO
-Value = TypeVar("Value")
 
 
 class Tables:
-    """``found`` are fields of NameServerFacts; ``error`` says what could not be read."""
+    """`read` fills ``found``, fields of NameServerFacts, and ``errors``: what could not be read."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
-        self._errors: list[str] = []
-        self.found: dict[str, Any] = {"codes": {}, "routes": {}}
+        self.errors: list[str] = []
+        self.found: dict[str, Any] = {"codes": call.codes, "routes": {}, "version": call.first.version}
 
-    @property
-    def error(self) -> str:
-        return "; ".join(dict.fromkeys(self._errors))
-
-    def brokers(self, answer: RemotingCommand) -> None:
-        """The groups, of the answer to the first question."""
-        self.found["version"] = answer.version
-        try:
-            if (both := self._kept(FIRST, answer, _cluster_info)) is not None:
-                self.found["groups"], self.found["clusters"] = both
-        except UnusableError as error:
-            self._errors.append(str(error))
-        is_broker = answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
-        self.found["kind"] = ServerKind.OTHER if is_broker else ServerKind.UNKNOWN
-
-    async def rest(self, topics: Sequence[str]) -> None:
-        """The routes, and the rest. Names of topics are last: a list above the limit of a frame ends the connection."""
-        if self.found["kind"] is ServerKind.OTHER:
-            return
+    async def read(self, topics: Sequence[str]) -> None:
+        """Everything; of what is no name server nothing more than its first answer."""
         for reading in self._readings(topics):
             try:
                 await reading
             except (UnusableError, UnreachedError) as error:
-                self._errors.append(str(error))
+                self.errors.append(str(error))
 
     def _readings(self, topics: Sequence[str]) -> Iterator[Coroutine[Any, Any, None]]:
+        """Names of topics are last: a list above the limit of a frame ends the connection."""
+        yield self._brokers()
+        if self._call.first.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            self.found["kind"] = ServerKind.OTHER
+            return
         yield from map(self._route, topics)
-        yield self._table("configuration", RequestCode.GET_NAMESRV_CONFIG, {}, _properties)
+        yield self._table("configuration", RequestCode.GET_NAMESRV_CONFIG, {},
+                          lambda body: of_lines(body.decode("utf-8", "replace")))  # fmt: skip
         order: Fields = {"namespace": NAMESPACE_ORDER_TOPIC_CONFIG}
         yield self._table("order", RequestCode.GET_KVLIST_BY_NAMESPACE, order, decode_kv_table)
         yield self._kind()
-        yield self._table("topics", RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {}, _topics)
+        yield self._table("topics", RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {},
+                          lambda body: frozenset(decode_topic_list(body)))  # fmt: skip
+
+    async def _brokers(self) -> None:
+        """The groups, of the answer to the first question."""
+        if (answer := self._call.expected(FIRST, self._call.first)) is not None:
+            self.found["groups"], self.found["clusters"] = decoded(answer.body or b"", _cluster_info)
 
     async def _route(self, topic: str) -> None:
-        code = RequestCode.GET_ROUTEINFO_BY_TOPIC
-        answer = await self._asked(code, route_fields(topic))
-        if answer.code == ResponseCode.TOPIC_NOT_EXIST:
-            self.found["routes"][topic] = None
-        elif (route := self._kept(code, answer, decode_topic_route_data)) is not None:
-            self.found["routes"][topic] = route
+        answer = await self._ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, route_fields(topic), ResponseCode.TOPIC_NOT_EXIST)
+        if answer is not None:
+            is_there = answer.code == ResponseCode.SUCCESS
+            self.found["routes"][topic] = decoded(answer.body or b"", decode_topic_route_data) if is_there else None
 
     async def _kind(self) -> None:
         """Only rocketns knows the request. Its properties are those of Java's name server."""
-        answer = await self._asked(RequestCode.GET_ROUTE_DIGESTS, {})
-        if answer.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+        code = RequestCode.GET_ROUTE_DIGESTS
+        await self._ask(code, {})
+        if self._call.codes.get(code) != ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
             self.found["kind"] = ServerKind.ROCKETNS
         elif "kvConfigPath" in self.found.get("configuration", {}):
             self.found["kind"] = ServerKind.JAVA
 
     async def _table(self, name: str, code: RequestCode, fields: Fields, decode: Callable[[bytes], object]) -> None:
-        if (value := self._kept(code, await self._asked(code, fields), decode)) is not None:
-            self.found[name] = value
+        if (answer := await self._ask(code, fields)) is not None:
+            self.found[name] = decoded(answer.body or b"", decode)
 
-    async def _asked(self, code: RequestCode, fields: Fields) -> RemotingCommand:
-        return await self._call.ask(code, fields, FRAME_SIZE_MAX_BYTES)
-
-    def _kept(self, code: RequestCode, answer: RemotingCommand, decode: Callable[[bytes], Value]) -> Value | None:
-        """What an answer says; None, and its code is kept, where it is no success. UnusableError."""
-        if answer.code == ResponseCode.SUCCESS:
-            return decoded(answer.body or b"", decode)
-        self.found["codes"][code] = answer.code
-        return None
-
-
-def _properties(body: bytes) -> dict[str, str]:
-    return of_lines(body.decode("utf-8", "replace"))
-
-
-def _topics(body: bytes) -> frozenset[str]:
-    return frozenset(decode_topic_list(body))
+    async def _ask(self, code: RequestCode, fields: Fields, also: int | None = None) -> RemotingCommand | None:
+        return await self._call.ask_expecting(code, fields, FRAME_SIZE_MAX_BYTES, also)
 
 
 def _cluster_info(body: bytes) -> tuple[dict[str, GroupView], dict[str, frozenset[str]]]:
@@ -128,31 +106,19 @@ def _clusters_of(value: Any) -> dict[str, frozenset[str]]:
     return {str(cluster): frozenset(str(name) for name in names) for cluster, names in table.items()}
 
 
-async def read_name_server(addr: str, line: Line, budget: RequestBudget, options: DoctorOptions) -> NameServerFacts:
+async def read_name_server(addr: str, line: Line, options: DoctorOptions) -> NameServerFacts:
     """All that it says. Never raises for what it does."""
-    found, call = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line, budget)
+    found, call = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line)
     if call is None:
         outcome = Reaction.UNREACHABLE if found.outcome is Reaction.NO_HOST else found.outcome
         return NameServerFacts(addr, outcome, found.error, found.ips, found.is_here)
     tables = Tables(call)
-    tables.brokers(call.first)
     try:
-        await tables.rest(topics_to_look_up(options))
+        await tables.read(topics_to_look_up(options))
     finally:
         call.close()
-    return NameServerFacts(addr, Reaction.ANSWERED, tables.error, found.ips, found.is_here, **tables.found)
-
-
-async def read_groups(addr: str, line: Line, budget: RequestBudget) -> dict[str, GroupView] | None:
-    """Its broker groups once more. None: it does not say."""
-    _found, call = await reach(addr, FIRST, FRAME_SIZE_MAX_BYTES, line, budget)
-    if call is None:
-        return None
-    call.close()
-    try:
-        return group_views(decode_cluster_info(call.first.body or b""))
-    except BodyDecodeError:
-        return None
+    errors = "; ".join(dict.fromkeys(tables.errors))
+    return NameServerFacts(addr, Reaction.ANSWERED, errors, found.ips, found.is_here, **tables.found)
 
 
 # 8 looks come at 8 moments of the 30 s between two registrations, evenly spread, and of 10 s as well. Looks each 5 s
@@ -185,73 +151,64 @@ def name_server_budget(options: DoctorOptions) -> RequestBudget:
     })  # fmt: skip
 
 
-# Of one name server, in all looks that differ: some 50 MB. Beyond it, looks that show something new are left out.
+# Of one name server, in all looks that are kept: some 50 MB. Beyond it, what is new is left out.
 MEMBERS_MAX = 100_000
 
 
-class LookTimer:
-    """Whether the watching goes on; a signal ends it early. ``every_s`` is the time between two looks."""
-
-    def __init__(self, every_s: float = LOOK_EVERY_S) -> None:
-        self.every_s = every_s
-        self.is_on = False
-        self._ended = asyncio.Event()
-
-    def end(self) -> None:
-        """No look more."""
-        self._ended.set()
-
-    async def goes_on(self) -> bool:
-        """Wait for the time of the next look. Whether there is to be one."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._ended.wait(), self.every_s)
-        return not self._ended.is_set()
-
-
 async def gather(
-    options: DoctorOptions, tls: TlsConfig, signer: Signer | None, say: Callable[[str], None], watch: LookTimer
-) -> FleetFacts:
-    """Ask, and give what was found. ``watch`` ends the looking again early. OSError, ValueError or TlsError where the
-    files for TLS cannot be used."""
-    line = Line(client_context(tls) if tls.enable else None, signer, options.timeout_s)
-    budget = name_server_budget(options)
+    options: DoctorOptions, context: ssl.SSLContext | None, signer: Signer | None, say: Callable[[str], None],
+    look_every_s: float = LOOK_EVERY_S,
+) -> FleetFacts:  # fmt: skip
+    """Ask, and give what was found. ``context`` is None without TLS. ``say`` is told what is done now."""
+    line = Line(context, signer, options.timeout_s, name_server_budget(options))
     names = {each: addr for addr in options.name_servers for each in await every_address(addr)}
     say(_("asking name servers"))
-    reading = (read_name_server(addr, line, budget, options) for addr in names)
+    reading = (read_name_server(addr, line, options) for addr in names)
     name_servers = [
         one if names[one.addr] == one.addr else replace(one, name=names[one.addr])
         for one in await asyncio.gather(*reading)
     ]
-    facts = await ask_brokers(options, name_servers, line, say)
-    rounds = looks(options)
-    is_suspected = not rounds and any(facts.unknown_at())
-    if is_suspected:
-        rounds = LOOKS_OF_SUSPICION
-    if rounds:
+    facts = await ask_brokers(FleetFacts(options, tuple(name_servers)), line, say)
+    is_suspected = not looks(options) and any(facts.unknown_at())
+    if rounds := looks(options) or (LOOKS_OF_SUSPICION if is_suspected else 0):
+        ended, loop = asyncio.Event(), asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, ended.set)
         say(_("looking again; Ctrl-C ends it"))
-        watch.is_on = True
+        facts = await _look_again(facts, rounds, look_every_s, ended, line, ends_with_change=is_suspected)
+        loop.remove_signal_handler(signal.SIGINT)
+    return replace(facts, requests=facts.requests + line.budget.requests)
+
+
+async def _look_again(
+    facts: FleetFacts, rounds: int, every_s: float, ended: asyncio.Event, line: Line, *, ends_with_change: bool
+) -> FleetFacts:
+    """With so many looks more at all name servers, until the event; ``ends_with_change``: or until one has changed."""
     for number in range(1, rounds + 1):
-        if not await watch.goes_on():
+        with suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), every_s)
+        if ended.is_set():
             break
-        again = (_looked(one, number * watch.every_s, line, budget) for one in facts.name_servers)
-        seen = await asyncio.gather(*again)
-        facts = replace(facts, name_servers=tuple(seen))
-        if is_suspected and any(one.looks and one.looks[-1].groups != one.groups for one in seen):
-            break  # it shows other brokers
-    watch.is_on = False
-    return replace(facts, requests=facts.requests + budget.requests)
+        looked = (_looked(one, number * every_s, line) for one in facts.name_servers)
+        facts = replace(facts, name_servers=tuple(await asyncio.gather(*looked)))
+        if ends_with_change and any(one.looks for one in facts.name_servers):
+            break
+    return facts
 
 
-async def _looked(seen: NameServerFacts, at_s: float, line: Line, budget: RequestBudget) -> NameServerFacts:
-    """With one look more. One that fails is left out."""
-    groups = await read_groups(seen.addr, line, budget) if seen.is_readable else None
-    if groups is None:
+async def _looked(seen: NameServerFacts, at_s: float, line: Line) -> NameServerFacts:
+    """With one look more, if it shows something new, and there is room for it."""
+    if not seen.is_readable:
         return seen
-    kept = {id(one.groups): one.groups for one in seen.looks}
-    same = next((one for one in (seen.groups, *kept.values()) if one == groups), None)
-    if (
-        same is None
-        and sum(len(group.addrs) for one in (groups, *kept.values()) for group in one.values()) > MEMBERS_MAX
-    ):
+    _found, call = await reach(seen.addr, FIRST, FRAME_SIZE_MAX_BYTES, line)
+    if call is None:
         return seen
-    return replace(seen, looks=(*seen.looks, LaterGroups(at_s, groups if same is None else same)))
+    call.close()
+    try:
+        groups = group_views(decode_cluster_info(call.first.body or b""))
+    except BodyDecodeError:
+        return seen
+    known = (seen.groups, *(one.groups for one in seen.looks))
+    members = sum(len(group.addrs) for one in (groups, *known[1:]) for group in (one or {}).values())
+    if groups in known or members > MEMBERS_MAX:
+        return seen
+    return replace(seen, looks=(*seen.looks, LaterGroups(at_s, groups)))

@@ -58,7 +58,6 @@ def _is_here(facts: FleetFacts, addr: str) -> bool:
     return found is not None and found.is_loopback
 
 
-ADDRESS = "broker-address"
 LINES_MAX = 8
 NAMES_MAX = 3  # in a sentence, with their addresses
 
@@ -170,9 +169,8 @@ def _finding(facts: FleetFacts, fault: Fault, brokers: Sequence[Announced]) -> D
     lines = [_line(facts, one) for one in brokers[:LINES_MAX]]
     if len(brokers) > LINES_MAX:
         lines.append(_("… and %(n)d more") % {"n": len(brokers) - LINES_MAX})
-    return Diagnosis(
-        ADDRESS, fault.state, sentence, tuple(lines), _commands(facts, fault, brokers), _weight(facts, fault, brokers)
-    )
+    commands, weight = _commands(facts, fault, brokers), _weight(facts, fault, brokers)
+    return Diagnosis(sentence, tuple(lines), commands, weight, state=fault.state)
 
 
 def _named(one: Announced) -> str:

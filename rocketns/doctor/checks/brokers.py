@@ -10,13 +10,12 @@ from rocketns.doctor.checks.showing import (
     addresses_of,
     again,
     listed,
-    members,
     namesrv_addr,
     setting,
     weight_of_brokers,
 )
 from rocketns.doctor.facts import BrokerClock, FleetFacts
-from rocketns.doctor.finding import Diagnosis, Health, Weight
+from rocketns.doctor.finding import Diagnosis, Weight
 from rocketns.doctor.words import N_, _
 from rocketns.fleet.group_view import GroupView
 from rocketns.protocol.codes import MASTER_ID, V5_0_0, version_name
@@ -42,15 +41,12 @@ def _all_looks(facts: FleetFacts) -> Iterator[tuple[str, Mapping[str, GroupView]
             yield _("%(addr)s after %(s)g s") % {"addr": one.addr, "s": look.at_s}, look.groups
 
 
-NO_BROKER = "no-broker"
-
-
 def present(facts: FleetFacts) -> Iterator[Diagnosis]:
     """One finding if no name server that can be read has a broker."""
     if not facts.readable or facts.groups:
         return
     unread = [one for one in facts.name_servers if not one.is_readable]
-    follows = frozenset({"name-server-reachable", "name-server-kind", "tls"} if unread else ())
+    follows = ("name-server-reachable", "name-server-kind", "tls") if unread else ()
     sentence = _("No broker is registered at %(addrs)s, so no topic has a route there.") % {
         "addrs": addresses_of(facts.readable)
     }
@@ -63,10 +59,7 @@ def present(facts: FleetFacts) -> Iterator[Diagnosis]:
         _("# this doctor asks a broker at its own address, too:"),
         again(facts, "--broker HOST:10911"),
     )
-    yield Diagnosis(NO_BROKER, Health.ILL, sentence, evidence, commands, Weight.EXPLAINS, follows)
-
-
-TWO_CLUSTERS = "broker-in-two-clusters"
+    yield Diagnosis(sentence, evidence, commands, Weight.EXPLAINS, follows)
 
 
 def clusters(facts: FleetFacts) -> Iterator[Diagnosis]:
@@ -94,7 +87,7 @@ def clusters(facts: FleetFacts) -> Iterator[Diagnosis]:
                 for one in facts.brokers
                 if one.name == broker and (cluster := one.setting("brokerClusterName")) is not None
             )
-            yield Diagnosis(TWO_CLUSTERS, Health.ILL, sentence, evidence, commands, weight_of_brokers(facts, {broker}))
+            yield Diagnosis(sentence, evidence, commands, weight_of_brokers(facts, {broker}))
 
 
 def _clusters_of(facts: FleetFacts) -> dict[str, dict[str, set[str]]]:
@@ -108,9 +101,6 @@ def _clusters_of(facts: FleetFacts) -> dict[str, dict[str, set[str]]]:
             if group.cluster is not None:
                 found[name][group.cluster].add(one.addr)
     return {name: dict(places) for name, places in found.items()}
-
-
-TWO_MASTERS, NO_MASTER, MOVES = "two-masters", "slave-without-master", "broker-id-moves"
 
 
 def two_masters(facts: FleetFacts) -> Iterator[Diagnosis]:
@@ -127,7 +117,7 @@ def two_masters(facts: FleetFacts) -> Iterator[Diagnosis]:
             )
             evidence = _sightings((broker, broker_id, *one) for one in addrs.items())
             weight = weight_of_brokers(facts, {broker})
-            yield Diagnosis(TWO_MASTERS, Health.ILL, sentence, evidence, commands, weight)
+            yield Diagnosis(sentence, evidence, commands, weight)
 
 
 def no_master(facts: FleetFacts) -> Iterator[Diagnosis]:
@@ -142,7 +132,7 @@ def no_master(facts: FleetFacts) -> Iterator[Diagnosis]:
             sentence = _("The broker %(broker)s has no master, only slaves. The slave with the lowest id acts as "
                          "master: consumers go on, producers find no queue of it.") % {"broker": name}  # fmt: skip
         evidence = _("%(broker)s in cluster %(cluster)s: %(members)s; an id of 0 is missing") % {
-            "broker": name, "cluster": group.cluster or "-", "members": members(group)}  # fmt: skip
+            "broker": name, "cluster": group.cluster or "-", "members": group.members}  # fmt: skip
         commands: tuple[str, ...] = (
             _("# start the master of %(broker)s again, with these lines in its broker.conf:") % {"broker": name},
             setting("brokerClusterName", group.cluster or ""),
@@ -155,7 +145,7 @@ def no_master(facts: FleetFacts) -> Iterator[Diagnosis]:
                   "controller makes it the master. Which are in sync, an address of a controller says:"),
                 shlex.join(("mqadmin", "getSyncStateSet", "-a", "CONTROLLER:9878", "-b", name)),
             )  # fmt: skip
-        yield Diagnosis(NO_MASTER, Health.ILL, sentence, (evidence,), commands, weight_of_brokers(facts, {name}))
+        yield Diagnosis(sentence, (evidence,), commands, weight_of_brokers(facts, {name}))
 
 
 def _elects(facts: FleetFacts, name: str) -> bool:
@@ -173,8 +163,7 @@ def moves(facts: FleetFacts) -> Iterator[Diagnosis]:
             sentence = _("The id %(id)d of the broker %(broker)s is taken by several slaves, %(addrs)s: each replaces "
                          "the other.") % {"id": broker_id, "broker": broker, "addrs": listed(addrs)}  # fmt: skip
             command = _("# in broker.conf of each slave of %(broker)s: a brokerId of its own") % {"broker": broker}
-            yield Diagnosis(MOVES, Health.ILL, sentence, _sightings(sightings), (command,),
-                          weight_of_brokers(facts, {broker}))  # fmt: skip
+            yield Diagnosis(sentence, _sightings(sightings), (command,), weight_of_brokers(facts, {broker}))
     for addr, found in places.items():
         if len(found) > 1:
             texts = [f"{broker}/{broker_id}" for broker, broker_id, *_rest in found]
@@ -184,8 +173,8 @@ def moves(facts: FleetFacts) -> Iterator[Diagnosis]:
             command = _("# in broker.conf of each broker: a brokerIP1 and listenPort that no other one has. A former "
                         "name stays while its address registers under another: start the broker under it once more "
                         "and stop it, which unregisters it, or restart the name servers, one at a time")  # fmt: skip
-            yield Diagnosis(MOVES, Health.ILL, sentence, _sightings(found), (command,),
-                          weight_of_brokers(facts, {one[0] for one in found}))  # fmt: skip
+            weight = weight_of_brokers(facts, {one[0] for one in found})
+            yield Diagnosis(sentence, _sightings(found), (command,), weight)
 
 
 Sighting = tuple[str, int, str, str]  # broker name, its id, the address, where and when
@@ -198,7 +187,6 @@ def _sightings(found: Iterable[Sighting]) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-CLOCKS = "clocks"
 APART_MS = 5_000  # at least, whatever the uncertainty
 FAR_APART_MS = 60_000  # timed messages, and consuming from a time on, are wrong by a minute then
 
@@ -223,7 +211,7 @@ def clocks(facts: FleetFacts) -> Iterator[Diagnosis]:
         )  # fmt: skip
         commands = (_("# on the machine of %(brokers)s:") % {"brokers": names}, "timedatectl set-ntp true")
         weight = Weight.PARTLY if most_ms >= FAR_APART_MS else Weight.NOTE
-        yield Diagnosis(CLOCKS, Health.ILL, sentence, evidence, commands, weight)
+        yield Diagnosis(sentence, evidence, commands, weight)
 
 
 def _middle(clock: BrokerClock) -> int:
@@ -235,7 +223,6 @@ def _apart_ms(one: BrokerClock, other: BrokerClock) -> int:
     return max(one.from_ms - other.to_ms, other.from_ms - one.to_ms, 0)
 
 
-VERSION = "broker-version"
 V4_6_0 = 333
 
 
@@ -267,9 +254,4 @@ def version(facts: FleetFacts) -> Iterator[Diagnosis]:
                 *(_("not there: %(what)s") % {"what": _(what)} for what in lacking),
             )
             commands = (_("# use only what a broker of %(broker)s has, or a newer broker") % words,)
-            yield Diagnosis(VERSION, Health.ILL, sentence, evidence, commands, Weight.NOTE)
-
-
-def is_told(facts: FleetFacts) -> bool:
-    """Whether there are versions to compare: the client's, and that of a broker."""
-    return facts.options.client_version is not None and any(one.version is not None for one in facts.brokers)
+            yield Diagnosis(sentence, evidence, commands, Weight.NOTE)

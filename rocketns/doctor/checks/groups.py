@@ -13,7 +13,6 @@ from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import _
 from rocketns.protocol.codes import MASTER_ID
 
-GROUP = "group"
 BROADCASTING = "BROADCASTING"
 LINES_MAX = 5  # of evidence
 Told = tuple[BrokerFacts, Mapping[str, Any]]  # a broker, and its configuration of the group
@@ -39,11 +38,11 @@ class GroupCase:
 
     def ill(
         self, sentence: str, where: Sequence[BrokerFacts], evidence: Iterable[str], commands: Iterable[str],
-        weight: Weight = Weight.PARTLY, follows: frozenset[str] = frozenset(), **more: object,
+        weight: Weight = Weight.PARTLY, follows: tuple[str, ...] = (), **more: object,
     ) -> Diagnosis:  # fmt: skip
         """The sentence may name the group and the brokers."""
         words = {"group": self.group, "brokers": listed(one.name for one in where), **more}
-        return Diagnosis(GROUP, Health.ILL, sentence % words, tuple(evidence), tuple(commands), weight, follows)
+        return Diagnosis(sentence % words, tuple(evidence), tuple(commands), weight, follows)
 
     def weight(self, where: Sequence[BrokerFacts]) -> Weight:
         """Of a cause at these brokers."""
@@ -128,7 +127,7 @@ def connected(case: GroupCase) -> Iterator[Diagnosis]:
         sentence = _("Consumers of the group %(group)s are connected, but not to %(brokers)s: nobody consumes the "
                      "queues there.")  # fmt: skip
         command = mqadmin(case.facts, "consumerConnection", "-g", case.group)
-        yield case.ill(sentence, without, told, (command,), follows=frozenset({"broker-address", "name-servers-agree"}))
+        yield case.ill(sentence, without, told, (command,), follows=("broker-address", "name-servers-agree"))
     elif without:
         sentence = _("No consumer of the group %(group)s is connected to any broker that was asked.")
         refusing = [
@@ -141,7 +140,7 @@ def connected(case: GroupCase) -> Iterator[Diagnosis]:
             _("# start a consumer; the log of one that runs says which address it does not reach. Where it runs:"),
             again(case.facts, "--from-client"),
         )
-        yield case.ill(sentence, without, told, commands, Weight.EXPLAINS, frozenset({"broker-address"}))
+        yield case.ill(sentence, without, told, commands, Weight.EXPLAINS, ("broker-address",))
 
 
 def subscribed(case: GroupCase) -> Iterator[Diagnosis]:
@@ -212,5 +211,5 @@ def _unknown(case: GroupCase) -> Diagnosis:
                      for one in case.brokers if code in one.codes)  # fmt: skip
     sign = _("# if the brokers want signed requests: set ROCKETNS_ACCESS_KEY and ROCKETNS_SECRET_KEY")
     commands = (sign,) if evidence else ()
-    return Diagnosis(GROUP, Health.UNKNOWN, sentence, evidence, commands, Weight.PARTLY,
-                   frozenset({"broker-address", "no-broker", "name-server-reachable"}))  # fmt: skip
+    follows = ("broker-address", "no-broker", "name-server-reachable")
+    return Diagnosis(sentence, evidence, commands, Weight.PARTLY, follows, Health.UNKNOWN)

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from rocketns.doctor.asking.requests import RETRY_PREFIX
 from rocketns.doctor.checks.registering import WAIT, on_their_way
-from rocketns.doctor.checks.showing import addresses_of, again, listed, members, mqadmin, namesrv_addr
-from rocketns.doctor.facts import FleetFacts, NameServerFacts
+from rocketns.doctor.checks.showing import addresses_of, again, listed, mqadmin, namesrv_addr
+from rocketns.doctor.facts import FleetFacts
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
 from rocketns.fleet.nearest import nearest
@@ -37,9 +37,8 @@ def instead(facts: FleetFacts, topic: str) -> tuple[str, ...] | None:
     return None if text is None else (_(text),)
 
 
-MISSING, ON_SOME = "topic-missing", "topic-on-some-name-servers"
-CAUSES = frozenset({"no-broker", "broker-registers-elsewhere", "registration-size"})
-NO_ANSWER = frozenset({"name-server-reachable", "name-server-kind", "tls", "broker-registers-elsewhere"})
+CAUSES = ("no-broker", "broker-registers-elsewhere", "registration-size")
+NO_ANSWER = ("name-server-reachable", "name-server-kind", "tls", "broker-registers-elsewhere")
 
 ELSE = N_("# or, if it exists in another fleet: the client's list of name servers is that of this one, correct it")
 ONLY = N_("# if it exists in another fleet: the client's list of name servers is that of this one, correct it")
@@ -54,7 +53,7 @@ def missing(facts: FleetFacts) -> Iterator[Diagnosis]:
             sentence = _("Whether a broker has the topic %(topic)s cannot be told: no name server answered.") % {
                 "topic": topic
             }
-            yield Diagnosis(MISSING, Health.UNKNOWN, sentence, follows=NO_ANSWER)
+            yield Diagnosis(sentence, follows=NO_ANSWER, state=Health.UNKNOWN)
 
 
 def _missing(facts: FleetFacts, topic: str) -> Diagnosis:
@@ -83,9 +82,9 @@ def _missing(facts: FleetFacts, topic: str) -> Diagnosis:
         *_context(facts),
         *(_creation(facts, set(facts.groups) - creators) if is_told and not creators >= facts.groups.keys() else ()),
     )  # fmt: skip
-    follows = CAUSES if facts.groups else CAUSES | NO_ANSWER
+    follows = CAUSES if facts.groups else CAUSES + NO_ANSWER
     commands = _repair(facts, words, nobody_creates=nobody_creates)
-    return Diagnosis(MISSING, Health.ILL, sentence % words, evidence, commands, weight, follows)
+    return Diagnosis(sentence % words, evidence, commands, weight, follows)
 
 
 def _repair(facts: FleetFacts, words: Mapping[str, str], *, nobody_creates: bool) -> tuple[str, ...]:
@@ -122,14 +121,13 @@ def creating(facts: FleetFacts, topic: str) -> tuple[str, ...]:
 
 def on_some(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each topic that some name servers have, and others do not."""
-    for topic in facts.options.topics:
-        having = [one for one in facts.name_servers if one.has(topic)]
-        lacking = [one for one in facts.name_servers if one.lacks(topic)]
-        if having and lacking:
-            yield _divided(facts, topic, having, lacking)
+    for topic in facts.divided_topics():
+        yield _divided(facts, topic)
 
 
-def _divided(facts: FleetFacts, topic: str, having: list[NameServerFacts], lacking: list[NameServerFacts]) -> Diagnosis:
+def _divided(facts: FleetFacts, topic: str) -> Diagnosis:
+    having = [one for one in facts.name_servers if one.has(topic)]
+    lacking = [one for one in facts.name_servers if one.lacks(topic)]
     brokers = set(facts.queues(topic))
     absent = {name for name in brokers if not any(name in (one.groups or {}) for one in lacking)}
     words = {
@@ -161,14 +159,14 @@ def _divided(facts: FleetFacts, topic: str, having: list[NameServerFacts], lacki
     elif all(absent <= on_their_way(facts, one) for one in lacking):
         commands = (_(WAIT),)
     else:
-        shown = "; ".join(f"{name}: {members(facts.groups[name])}" for name in sorted(absent) if name in facts.groups)
+        shown = "; ".join(f"{name}: {facts.groups[name].members}" for name in sorted(absent) if name in facts.groups)
         commands = (
             _("# in broker.conf of these brokers, then restart them, one at a time (%(brokers)s):")
             % {"brokers": shown},
             f"namesrvAddr={namesrv_addr(facts)}",
         )
-    return Diagnosis(ON_SOME, Health.ILL, sentence, evidence, commands, Weight.EXPLAINS,
-                   frozenset({"broker-registers-elsewhere", "registration-size"}))  # fmt: skip
+    follows = ("broker-registers-elsewhere", "registration-size")
+    return Diagnosis(sentence, evidence, commands, Weight.EXPLAINS, follows)
 
 
 _NUMBERS = re.compile("[0-9]+")

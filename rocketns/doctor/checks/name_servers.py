@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rocketns.doctor.checks.registering import WAIT, on_their_way
-from rocketns.doctor.checks.showing import addresses_of, again, listed, members, namesrv_addr
+from rocketns.doctor.checks.showing import addresses_of, again, listed, namesrv_addr
 from rocketns.doctor.facts import FleetFacts, NameServerFacts, Reaction, ServerKind
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
 from rocketns.protocol.codes import RequestCode, ResponseCode
 
-REACHABLE = "name-server-reachable"
 # The other outcomes are those of the checks name-server-kind and tls.
 SENTENCES = {
     Reaction.REFUSED: N_("The name server %(addr)s refuses connections: nothing listens on that port."),
@@ -60,7 +59,7 @@ def _silent(one: NameServerFacts, facts: FleetFacts, weight: Weight) -> Diagnosi
     commands = [repair]
     if not facts.options.from_client:
         commands.append(_("# if the client runs on another machine, ask there: %(command)s") % words)
-    return Diagnosis(REACHABLE, Health.ILL, _(SENTENCES[one.outcome]) % words, tuple(evidence), tuple(commands), weight)
+    return Diagnosis(_(SENTENCES[one.outcome]) % words, tuple(evidence), tuple(commands), weight)
 
 
 def _useless(one: NameServerFacts, facts: FleetFacts) -> Iterator[Diagnosis]:
@@ -75,26 +74,23 @@ def _useless(one: NameServerFacts, facts: FleetFacts) -> Iterator[Diagnosis]:
     if lookup in WAITING:
         weight = Weight.EXPLAINS if len(facts.name_servers) == 1 else Weight.PARTLY
         command = _("# ask again in a minute: %(command)s") % words
-        yield Diagnosis(REACHABLE, Health.ILL, _(WAITING[lookup]) % words, (told,), (command,), weight)
+        yield Diagnosis(_(WAITING[lookup]) % words, (told,), (command,), weight)
     elif lookup == ResponseCode.NO_PERMISSION:
         sentence = _("The name server %(addr)s refuses the route lookups of this doctor: they are not signed, or not "
                      "by a known key. Clients without a key are refused as well.") % words  # fmt: skip
-        yield Diagnosis(REACHABLE, Health.UNKNOWN, sentence, (told,), signed, Weight.EXPLAINS)
+        yield Diagnosis(sentence, (told,), signed, Weight.EXPLAINS, state=Health.UNKNOWN)
     elif not one.is_readable:
         sentence = _("The name server %(addr)s does not show its brokers to this doctor.") % words
         if brokers is not None:
             told = _("%(addr)s answered request 106 (brokers of the fleet) with code %(code)d") % words
-        yield Diagnosis(REACHABLE, Health.UNKNOWN, sentence, (one.error if brokers is None else told,),
-                      signed if brokers == ResponseCode.NO_PERMISSION else (),
-                      Weight.PARTLY if facts.readable else Weight.EXPLAINS)  # fmt: skip
+        commands = signed if brokers == ResponseCode.NO_PERMISSION else ()
+        weight = Weight.PARTLY if facts.readable else Weight.EXPLAINS
+        yield Diagnosis(sentence, (one.error if brokers is None else told,), commands, weight, state=Health.UNKNOWN)
     elif one.error:
         is_asked = any(topic not in one.routes for topic in facts.options.topics)
         sentence = _("Some answers of the name server %(addr)s cannot be read.") % words
         weight = Weight.PARTLY if is_asked else Weight.NOTE
-        yield Diagnosis(REACHABLE, Health.UNKNOWN, sentence, (one.error,), (), weight)
-
-
-KIND = "name-server-kind"
+        yield Diagnosis(sentence, (one.error,), (), weight, state=Health.UNKNOWN)
 
 
 def kind(facts: FleetFacts) -> Iterator[Diagnosis]:
@@ -111,10 +107,7 @@ def kind(facts: FleetFacts) -> Iterator[Diagnosis]:
         command = _("# give clients and brokers the name server's own address instead of %(addr)s; its port is 9876 "
                     "by default")  # fmt: skip
         words = {"addr": one.addr}
-        yield Diagnosis(KIND, Health.ILL, sentence % words, (evidence,), (command % words,), weight)
-
-
-TLS = "tls"
+        yield Diagnosis(sentence % words, (evidence,), (command % words,), weight)
 
 
 def transport(facts: FleetFacts) -> Iterator[Diagnosis]:
@@ -143,10 +136,9 @@ def transport(facts: FleetFacts) -> Iterator[Diagnosis]:
         if addrs:
             lines = tuple(evidence % {"addr": addr} for addr in addrs)
             weight = Weight.EXPLAINS if len(addrs) == len(tried) else Weight.PARTLY
-            yield Diagnosis(TLS, Health.ILL, sentence % {"addrs": listed(addrs)}, lines, commands, weight)
+            yield Diagnosis(sentence % {"addrs": listed(addrs)}, lines, commands, weight)
 
 
-AGREE = "name-servers-agree"
 # Topics that brokers make for themselves. Nobody misses them.
 INTERNAL = ("rmq_sys_", "RMQ_SYS_", "SCHEDULE_TOPIC_")
 
@@ -164,30 +156,26 @@ def agreement(facts: FleetFacts) -> Iterator[Diagnosis]:
                 _("%(broker)s (%(members)s): known at %(at)s, not at %(addr)s")
                 % {
                     "broker": name,
-                    "members": members(group),
+                    "members": group.members,
                     "at": addresses_of([each for each in facts.readable if name in (each.groups or {})]),
                     "addr": one.addr,
                 }
                 for name, group in sorted(groups.items())[:10]
             )
             waits = bool(groups) and groups.keys() <= on_their_way(facts, one)
-            concerns = not facts.options.topics or any(one.lacks(topic) for topic in _divided(facts))
-            yield Diagnosis(AGREE, Health.UNKNOWN if waits else Health.ILL, _lacks(one, list(groups), topics), evidence,
-                          (_(WAIT),) if waits else _register(facts, groups),
-                          Weight.PARTLY if concerns else Weight.ELSEWHERE)  # fmt: skip
+            concerns = not facts.options.topics or any(one.lacks(topic) for topic in facts.divided_topics())
+            commands = (_(WAIT),) if waits else _register(facts, groups)
+            weight, state = Weight.PARTLY if concerns else Weight.ELSEWHERE, Health.UNKNOWN if waits else Health.ILL
+            yield Diagnosis(_lacks(one, list(groups), topics), evidence, commands, weight, state=state)
 
 
 def _strangers(facts: FleetFacts) -> tuple[NameServerFacts, NameServerFacts] | None:
     """Two name servers that both have brokers, and none in common. Where only addresses differ see `two-masters`."""
     having = [one for one in facts.readable if one.groups]
     for one in having[1:]:
-        if set(one.groups or {}) != set(having[0].groups or {}) and not _addresses(one) & _addresses(having[0]):
+        if set(one.groups or {}) != set(having[0].groups or {}) and not one.addrs & having[0].addrs:
             return having[0], one
     return None
-
-
-def _addresses(one: NameServerFacts) -> set[str]:
-    return {addr for group in (one.groups or {}).values() for _id, addr in group.addrs}
 
 
 def _split(facts: FleetFacts, one: NameServerFacts, other: NameServerFacts) -> Diagnosis:
@@ -203,15 +191,8 @@ def _split(facts: FleetFacts, one: NameServerFacts, other: NameServerFacts) -> D
         f"namesrvAddr={namesrv_addr(facts)}",
         _("# if they are two, give each client the name servers of one of them only"),
     )
-    weight = Weight.EXPLAINS if not facts.options.topics or any(True for _topic in _divided(facts)) else Weight.PARTLY
-    return Diagnosis(AGREE, Health.ILL, sentence, evidence, commands, weight)
-
-
-def _divided(facts: FleetFacts) -> Iterator[str]:
-    """The topics asked for that some name servers have and others do not."""
-    for topic in facts.options.topics:
-        if any(one.has(topic) for one in facts.readable) and any(one.lacks(topic) for one in facts.readable):
-            yield topic
+    weight = Weight.EXPLAINS if not facts.options.topics or facts.divided_topics() else Weight.PARTLY
+    return Diagnosis(sentence, evidence, commands, weight)
 
 
 def _lacked_topics(one: NameServerFacts, facts: FleetFacts) -> list[str]:

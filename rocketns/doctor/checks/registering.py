@@ -14,7 +14,6 @@ from rocketns.doctor.words import N_, _
 from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
 from rocketns.protocol.codes import MASTER_ID, V5_0_0
 
-SIZE = "registration-size"
 NEAR = 0.8  # of the size that is read
 
 
@@ -27,7 +26,7 @@ def registration_size(facts: FleetFacts) -> Iterator[Diagnosis]:
         if broker.topics_bytes is None and not broker.is_announced:
             sentence = _("Whether the registration of %(broker)s is too large cannot be told: it does not say how many "
                          "topics it has (request 21).") % {"broker": f"{broker.name} ({broker.addr})"}  # fmt: skip
-            yield Diagnosis(SIZE, Health.UNKNOWN, sentence)
+            yield Diagnosis(sentence, state=Health.UNKNOWN)
         elif (broker.topics_bytes or 0) >= NEAR * FRAME_SIZE_MAX_BYTES:
             yield _large(facts, broker, broker.topics_bytes or 0)
 
@@ -64,12 +63,10 @@ def _large(facts: FleetFacts, broker: BrokerFacts, size: int) -> Diagnosis:
         _("# the broker registers with it within 30 s, and writes it into its broker.conf"),
         _("# and fewer topics: those that nobody uses can be deleted (mqadmin deleteTopic)"),
     )
-    return Diagnosis(SIZE, Health.ILL, sentence % words, (measured % words, set_up % words), commands, weight)
+    return Diagnosis(sentence % words, (measured % words, set_up % words), commands, weight)
 
 
-ELSEWHERE = "broker-registers-elsewhere"
 BY_DNS = "fetchNameSrvAddrByDnsLookup"
-LIST = "name-server-list"
 READS_LIST_EACH_MS = 120_000  # updateNameServerAddrPeriod
 WAIT = N_("# its list has the name server already, and a broker reads a changed list every two minutes: ask again then")
 
@@ -81,20 +78,15 @@ def lists(facts: FleetFacts) -> Iterator[Diagnosis]:
         weight = Weight.EXPLAINS if facts.options.is_clients_list else Weight.PARTLY
         sentence = _("A client with the list \"%(list)s\" finds no name server in a part of it: RocketMQ splits at ; "
                      "alone.") % {"list": facts.options.given_list}  # fmt: skip
-        commands = (_("# for a client, in the environment or in its code:"), f"NAMESRV_ADDR={shlex.quote(text)}")
-        yield Diagnosis(LIST, Health.ILL, sentence, _no_addresses(wrong), commands, weight)
+        repair = (_("# for a client, in the environment or in its code:"), f"NAMESRV_ADDR={shlex.quote(text)}")
+        yield Diagnosis(sentence, _no_addresses(wrong), repair, weight)
     for broker in facts.brokers:
         if wrong := _unreadable(broker.own_list):
             words = {"broker": broker.name or broker.addr, "list": broker.setting("namesrvAddr") or ""}
             sentence = _("The broker %(broker)s finds no name server in a part of its list, namesrvAddr=%(list)s: "
                          "RocketMQ splits at ; alone.") % words  # fmt: skip
-            yield Diagnosis(LIST, Health.ILL, sentence, _no_addresses(wrong),
-                          _set_list(facts, broker, _repaired(words["list"])), _weight(facts, broker))  # fmt: skip
-
-
-def has_list(facts: FleetFacts) -> bool:
-    """Whether some list was given, or is in the configuration of a broker."""
-    return bool(facts.options.given_list) or any(broker.own_list for broker in facts.brokers)
+            commands = _set_list(facts, broker, _repaired(words["list"]))
+            yield Diagnosis(sentence, _no_addresses(wrong), commands, _weight(facts, broker))
 
 
 def _unreadable(items: list[str]) -> list[str]:
@@ -124,11 +116,6 @@ def elsewhere(facts: FleetFacts) -> Iterator[Diagnosis]:
             yield _leaving(facts, broker, left)
 
 
-def has_configuration(facts: FleetFacts) -> bool:
-    """Whether a broker said what its configuration is."""
-    return any(broker.configuration is not None for broker in facts.brokers)
-
-
 def on_their_way(facts: FleetFacts, name_server: NameServerFacts) -> set[str]:
     """The brokers whose list has the name server, which does not show them."""
     return {broker.name for broker in facts.brokers if broker.own_list and not _unreadable(broker.own_list)
@@ -142,13 +129,12 @@ def _leaving(facts: FleetFacts, broker: BrokerFacts, left: list[NameServerFacts]
                  "own list of name servers lacks it.") % words  # fmt: skip
     evidence = (_("%(broker)s (%(addr)s): namesrvAddr=%(list)s (request 26)") % words,
                 _("%(left)s still shows it (request 106)") % words)  # fmt: skip
-    return Diagnosis(ELSEWHERE, Health.ILL, sentence, evidence, _commands(facts, broker, left), _weight(facts, broker))
+    return Diagnosis(sentence, evidence, _commands(facts, broker, left), _weight(facts, broker))
 
 
 def _shows(name_server: NameServerFacts, broker: BrokerFacts) -> bool:
-    return any(addr == broker.addr for group in (name_server.groups or {}).values() for _id, addr in group.addrs) or (
-        not broker.is_announced and broker.name in (name_server.groups or {})
-    )
+    is_named = not broker.is_announced and broker.name in (name_server.groups or {})
+    return is_named or broker.addr in name_server.addrs
 
 
 def _elsewhere(facts: FleetFacts, broker: BrokerFacts, lacking: list[NameServerFacts]) -> Diagnosis:
@@ -189,7 +175,7 @@ def _elsewhere(facts: FleetFacts, broker: BrokerFacts, lacking: list[NameServerF
         )
     else:
         return _refused(facts, broker, words, tuple(evidence))
-    return Diagnosis(ELSEWHERE, Health.ILL, sentence % words, tuple(evidence), commands, _weight(facts, broker))
+    return Diagnosis(sentence % words, tuple(evidence), commands, _weight(facts, broker))
 
 
 def _refused(facts: FleetFacts, broker: BrokerFacts, words: dict[str, str], evidence: tuple[str, ...]) -> Diagnosis:
@@ -205,7 +191,7 @@ def _refused(facts: FleetFacts, broker: BrokerFacts, words: dict[str, str], evid
     state, weight = Health.UNKNOWN, _weight(facts, broker)
     if is_too_large(broker):
         state, weight = Health.ILL, Weight.PARTLY
-    return Diagnosis(ELSEWHERE, state, sentence, evidence, commands, weight, frozenset({"registration-size", "tls"}))
+    return Diagnosis(sentence, evidence, commands, weight, ("registration-size", "tls"), state)
 
 
 def _compresses_in_vain(broker: BrokerFacts, lacking: list[NameServerFacts]) -> bool:
@@ -275,8 +261,7 @@ def _weight(facts: FleetFacts, broker: BrokerFacts) -> Weight:
     return weight_of_brokers(facts, {broker.name})
 
 
-NOT_REGISTERED = "topic-not-registered"
-CAUSES = frozenset({"broker-registers-elsewhere", "registration-size", "name-servers-agree", "tls"})
+CAUSES = ("broker-registers-elsewhere", "registration-size", "name-servers-agree", "tls")
 
 
 def unregistered_topic(facts: FleetFacts) -> Iterator[Diagnosis]:
@@ -312,4 +297,4 @@ def _unregistered(
         "grep -i registerBroker broker.log",
     )
     weight = Weight.EXPLAINS if topic in facts.missing_topics() else Weight.PARTLY
-    return Diagnosis(NOT_REGISTERED, Health.ILL, sentence, evidence, commands, weight, CAUSES)
+    return Diagnosis(sentence, evidence, commands, weight, CAUSES)

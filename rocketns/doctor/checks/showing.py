@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Set
 from rocketns.doctor.facts import FleetFacts, NameServerFacts
 from rocketns.doctor.finding import Weight
 from rocketns.doctor.words import _
-from rocketns.fleet.group_view import GroupView
 
 NAMES_MAX = 5
 # What no shell reads as more than a word.
@@ -57,11 +56,6 @@ def setting(name: str, value: str) -> str:
     """A line of broker.conf. A value of a peer that a shell could run is a comment: lines are copied."""
     line = f"{name}={value}"
     return line if _PLAIN.fullmatch(value) else f"# {line}"
-
-
-def members(group: GroupView) -> str:
-    """The members of a broker group: ``0=10.0.0.1:10911 1=10.0.0.2:10911``."""
-    return " ".join(f"{broker_id}={addr}" for broker_id, addr in group.addrs)
 
 
 def weight_of_brokers(facts: FleetFacts, ill: Set[str]) -> Weight:

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from rocketns.doctor.checks.brokers import seen
 from rocketns.doctor.checks.showing import addresses_of, listed, mqadmin, weight_of_brokers
 from rocketns.doctor.facts import BrokerFacts, FleetFacts, NameServerFacts
-from rocketns.doctor.finding import Diagnosis, Health, Weight
+from rocketns.doctor.finding import Diagnosis, Weight
 from rocketns.doctor.words import _
 from rocketns.protocol.body.route import QueueData, order_conf_mistake
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE, RequestCode, ResponseCode
 from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC
 
-STALE = "topic-not-on-broker"
-CAUSES = frozenset({"two-masters", "broker-address", "broker-in-two-clusters"})
+CAUSES = ("two-masters", "broker-address", "broker-in-two-clusters")
 
 
 def stale(facts: FleetFacts) -> Iterator[Diagnosis]:
@@ -39,10 +38,7 @@ def stale(facts: FleetFacts) -> Iterator[Diagnosis]:
             commands.append(_("# or, if it was deleted on purpose: do not use deleteTopic, which deletes it on the "
                               "other brokers as well, with its messages"))  # fmt: skip
         weight = Weight.EXPLAINS if is_only else Weight.PARTLY
-        yield Diagnosis(STALE, Health.ILL, sentence, evidence, tuple(commands), weight, CAUSES)
-
-
-ORDER = "order-configuration"
+        yield Diagnosis(sentence, evidence, tuple(commands), weight, CAUSES)
 
 
 def order_told(facts: FleetFacts) -> bool:
@@ -70,9 +66,8 @@ def order(facts: FleetFacts) -> Iterator[Diagnosis]:
             _("# a valid one is broker-a:8;broker-b:8, each broker with the number of its queues"),
             mqadmin(facts, "updateOrderConf", "-t", topic, "-m", "delete"),
         )
-        yield Diagnosis(
-            ORDER, Health.ILL, sentence, evidence, commands, _weight_of_order(facts, topic, [one for one, _ in found])
-        )
+        weight = _weight_of_order(facts, topic, [one for one, _ in found])
+        yield Diagnosis(sentence, evidence, commands, weight)
 
 
 def _enabled(one: NameServerFacts) -> str:
@@ -85,9 +80,6 @@ def _weight_of_order(facts: FleetFacts, topic: str, having: list[NameServerFacts
     if facts.options.topics and topic not in facts.options.topics:
         return Weight.ELSEWHERE
     return Weight.EXPLAINS if len(having) == len(facts.readable) and facts.options.topics else Weight.PARTLY
-
-
-WIPED, READ_ONLY = "permission-wiped", "topic-read-only"
 
 
 def wiped(facts: FleetFacts) -> Iterator[Diagnosis]:
@@ -112,7 +104,7 @@ def wiped(facts: FleetFacts) -> Iterator[Diagnosis]:
         for broker, places in sorted(found.items()) for addr, perm in places.items()
     )  # fmt: skip
     commands = tuple(mqadmin(facts, "addWritePerm", "-b", broker) for broker in sorted(found))
-    yield Diagnosis(WIPED, Health.ILL, sentence, evidence, commands, weight)
+    yield Diagnosis(sentence, evidence, commands, weight)
 
 
 def _own_permission(facts: FleetFacts, broker: BrokerFacts, addr: str) -> Diagnosis:
@@ -125,13 +117,7 @@ def _own_permission(facts: FleetFacts, broker: BrokerFacts, addr: str) -> Diagno
         sentence = _("The broker %(broker)s has brokerPermission=%(perm)s, so producers find no queue there.")
     evidence = _("%(broker)s (%(addr)s): brokerPermission is %(bits)s, and holds for all of its topics (request 26)")
     command = mqadmin(facts, "updateBrokerConfig", "-b", addr, "-k", "brokerPermission", "-v", "6")
-    return Diagnosis(WIPED, Health.ILL, sentence % words, (evidence % words,), (command,),
-                   weight_of_brokers(facts, {broker.name}))  # fmt: skip
-
-
-def permissions_told(facts: FleetFacts) -> bool:
-    """Whether some name server said what brokers may do."""
-    return any(one.queues(SELF_TEST_TOPIC) for one in facts.readable)
+    return Diagnosis(sentence % words, (evidence % words,), (command,), weight_of_brokers(facts, {broker.name}))
 
 
 def wiped_brokers(facts: FleetFacts) -> dict[str, dict[str, int]]:
@@ -200,7 +186,7 @@ def _not_allowed(facts: FleetFacts, topic: str, ill: dict[str, QueueData], sente
             commands.append(mqadmin(facts, command, "-b", addr, "-t", topic, *queues, "-p", "6"))
     weight = Weight.EXPLAINS if ill.keys() >= facts.queues(topic).keys() else Weight.PARTLY
     words = {"topic": topic, "brokers": listed(ill)}
-    return Diagnosis(READ_ONLY, Health.ILL, sentence % words, evidence, tuple(commands), weight)
+    return Diagnosis(sentence % words, evidence, tuple(commands), weight)
 
 
 def perm_text(perm: int) -> str:
@@ -209,7 +195,6 @@ def perm_text(perm: int) -> str:
     return f"{perm} ({letters})"
 
 
-FEW = "few-queues"
 # A producer asks for so many, and a broker gives no more: DefaultMQProducer.defaultTopicQueueNums.
 CREATED_QUEUES_MAX = 4
 
@@ -239,4 +224,4 @@ def _on_few(facts: FleetFacts, topic: str, having: set[str], lacking: set[str], 
         for name, one in sorted(facts.queues(topic).items())
     )  # fmt: skip
     commands = tuple(mqadmin(facts, "updateTopic", "-c", cluster, "-t", topic) for cluster in sorted(clusters))
-    return Diagnosis(FEW, Health.ILL, sentence, evidence, commands, Weight.NOTE)
+    return Diagnosis(sentence, evidence, commands, Weight.NOTE)

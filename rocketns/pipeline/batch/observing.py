@@ -94,7 +94,7 @@ def by_own_clocks(t0: int | None, t1: int | None, known: Extent, reaches: Iterab
 
 
 def reach_of(reached: Row, offset: Row | None, *, is_open: bool) -> JournalEnd:
-    """From a row of REACHES and of CLOCK_DAYS. ``is_open``: its last file was read while it was being written."""
+    """From a row of ``reaches`` and of CLOCK_DAYS. ``is_open``: its last file was read while it was being written."""
     rotation = terms.ROTATE_US if reached["rotate_s"] is None else reached["rotate_s"] * terms.SECOND_US
     return JournalEnd(
         reached["ns"],

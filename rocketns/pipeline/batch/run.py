@@ -5,7 +5,7 @@ Each table is computed once, written below --out, and read back by whatever need
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from threading import Event
@@ -27,6 +27,7 @@ from rocketns.pipeline.jobs.reach import late_days, reaches, suspects, with_repa
 from rocketns.pipeline.jobs.state import Base, base, broker_intervals, topic_intervals
 from rocketns.pipeline.jobs.tallies import LOOKUP, callers, counts, covered, gaps, hours
 from rocketns.pipeline.jobs.topics import (
+    Uncovered,
     clients,
     dead_topics,
     missing_topics,
@@ -65,13 +66,13 @@ def audit(spark: SparkSession, request: Request, say: Say) -> reporting.RunOutco
     being_written = open_texts(spark, request.journal)
     _ingested(spark, request.journal, request.out, say)
     results = Results(spark, folder_at(spark, request.out))
-    observation, uncovered, since = computed(spark, request, being_written, results, say)
+    observation, unlooked, since = computed(spark, request, being_written, results, say)
     say(_("report"))
     came = delivered(spark, stored_in(request.out), since)
     results.clear()
     places = {"journal": folder_at(spark, request.journal).anywhere, "out": folder_at(spark, request.out).anywhere}
     shown_options = places | shown(request, observation, str(spark.sparkContext.master))
-    told = reporting.Told(request.t1, request.dead_days, request.clocks, uncovered)
+    told = reporting.Told(request.t1, request.dead_days, request.clocks, unlooked)
     summary = reporting.summarise(results, observation, told, shown_options, came)
     data = reporting.report_input(results, summary)
     summary |= reporting.incidents_in_short(data)
@@ -94,19 +95,11 @@ def stored_in(out: str) -> str:
     return f"{out.rstrip('/')}/{EVENTS_FOLDER}"
 
 
-class Computed(NamedTuple):
-    """``uncovered``: how many days have no journalled lookups; ``since``: the first day (``dt``) that was read, empty:
-    all."""
-
-    observation: Observation
-    uncovered: int
-    since: str
-
-
 def computed(
     spark: SparkSession, request: Request, being_written: Sequence[OpenText], results: Results, say: Say
-) -> Computed:
-    """Run every job on the ingested events and those of open files."""
+) -> tuple[Observation, int, str]:
+    """Run every job on the ingested events and those of open files. The observation; on how many of the last days
+    lookups were not journalled by every name server; the first day (``dt``) that was read, empty: all."""
     stored = stored_in(request.out)
     tail = tail_after(spark, stored, being_written)
     files = [*read_files(spark, stored), *tail.files]
@@ -115,23 +108,22 @@ def computed(
         request = request._replace(t0=begin.t0)
         files = [one for one in files if one.dt >= begin.since]
     known = observing.extent(files)
-    last_files = read_events(spark, stored, days=known.days)
-    reached = plain_rows(reaches(last_files.unionByName(tail.events)))
+    reached = reaches(read_events(spark, stored, days=known.days).unionByName(tail.events))
     own = observing.by_own_clocks(request.t0, request.t1, known, reached)
     needed = own._replace(t1=known.last if request.t1 is None else request.t1)
     # A few rows in the plans themselves: most of a short run is the analysis of plans, which grows with their depth.
     every = read_events(spark, stored, needed).unionByName(tail.events)
     events = materialized_if_small(every)
     results.small = events is not every
-    clocks_table(events, own, request.clocks, results, say)
+    say(_("clocks"))
+    inside = events.where((F.col("ts") >= own.t0) & (F.col("ts") < own.t1))
+    results.save("clock_days", clock_days(inside, request.clocks))
     clocks = results.rows("clock_days")
     latest = observing.last_day_of_each(clocks)
     ends = [observing.reach_of(row, latest.get(row["ns"]), is_open=row["ns"] in known.open) for row in reached]
     observation = observing.observed(request.t0, request.t1, known.first, observing.common_end(ends))
-    options = JobOptions(request.min_window, request.groups, request.dead_days, request.clocks)
-    read = RunInput(events, files, clocks)
-    uncovered = other_tables(read, observation, options, results, say)
-    return Computed(observation, uncovered, "" if begin is None else begin.since)
+    unlooked = other_tables(RunInput(events, files, clocks), observation, request, results, say)
+    return observation, unlooked, "" if begin is None else begin.since
 
 
 def report_again(spark: SparkSession, out: str) -> reporting.RunOutcome:
@@ -169,15 +161,6 @@ AT_ONCE = 3
 Work = Callable[[], object]
 
 
-class JobOptions(NamedTuple):
-    """What a run computes with. Durations are us. ``clocks``: by how much clocks differ at most, if that is known."""
-
-    min_window: int
-    group_sizes: Sequence[int]
-    dead_days: int
-    clocks: int | None
-
-
 class RunInput(NamedTuple):
     """What was read: EVENTS by each name server's own clock, the files, and the rows of CLOCK_DAYS."""
 
@@ -188,7 +171,8 @@ class RunInput(NamedTuple):
 
 class BaseTables(NamedTuple):
     """What all other tables follow from. ``lookups``: the records of that kind; ``doubts``: TOPIC_DOUBTS;
-    ``system_topics``: topics that brokers and clusters make for themselves; ``callers``: CALLERS."""
+    ``system_topics``: topics that brokers and clusters make for themselves; ``callers``: CALLERS; ``uncovered``:
+    on which days not every name server journalled lookups."""
 
     events: DataFrame
     lookups: DataFrame
@@ -198,38 +182,33 @@ class BaseTables(NamedTuple):
     doubts: DataFrame
     system_topics: DataFrame
     callers: DataFrame
+    uncovered: Set[Uncovered]
     clocks: DataFrame
 
 
-def clocks_table(raw_events: DataFrame, seen: Observation, within: int | None, results: Results, say: Say) -> DataFrame:
-    """The table ``clock_days``. ``raw_events`` and ``seen`` are by each name server's own clock."""
-    say(_("clocks"))
-    inside = raw_events.where((F.col("ts") >= seen.t0) & (F.col("ts") < seen.t1))
-    return results.save("clock_days", clock_days(inside, within))
-
-
-def other_tables(read: RunInput, seen: Observation, options: JobOptions, results: Results, say: Say) -> int:
+def other_tables(read: RunInput, seen: Observation, request: Request, results: Results, say: Say) -> int:
     """All tables but ``clock_days``, which is there. Returns on how many of the last days lookups were not journalled
     by every name server."""
     say(_("state: name servers, brokers, topics"))
-    state = _state(read, seen, results)
+    state = _state(read, seen, request, results)
     say(_("divergence, departures, topics, and what is missing from the journals"))
-    days: list[int] = []
     together(
-        partial(_divergence, state, seen, options, results),
+        partial(_divergence, state, seen, request, results),
         partial(_brokers, state, seen, results),
-        partial(_topics, state, seen, options, results, days),
+        partial(_topics, state, seen, request, results),
         partial(_journals, state, read, seen, results),
     )
-    return days[0]
+    return len({ago for _ns, ago in state.uncovered})
 
 
-def _state(read: RunInput, seen: Observation, results: Results) -> BaseTables:
+def _state(read: RunInput, seen: Observation, request: Request, results: Results) -> BaseTables:
     clocks = results.frame("clock_days")
     events = corrected(read.events, clocks)
     days = late_days(read.files, {(row["day"], row["ns"]): row["offset"] for row in read.clocks}, seen.t1)
     strays = suspects(events.where(F.col("dt").isin(days)), seen.t1) if days else {}
-    events = materialized_if_small(with_repaired_times(events, strays, seen.t1))
+    events = with_repaired_times(events, strays, seen.t1)
+    if results.small:
+        events = materialized_if_small(events)
     lookups = results.checkpoint(events.where("ev = 'lookup'").select(*LOOKUP))
     known = base(events, seen)
     results.save("ns_uptime", known.uptime)
@@ -244,45 +223,46 @@ def _state(read: RunInput, seen: Observation, results: Results) -> BaseTables:
         doubts=results.checkpoint(doubts) if any(boot.holes for boot in known.boots) else doubts,
         system_topics=results.materialize(system_topics(brokers)),
         callers=results.materialize(callers(lookups, seen)),
+        uncovered=uncovered(
+            plain_rows(covered(lookups, seen)), results.rows("ns_uptime"), seen, request.dead_days
+        ),
         clocks=clocks,
     )  # fmt: skip
 
 
-def _divergence(state: BaseTables, seen: Observation, options: JobOptions, results: Results) -> None:
+def _divergence(state: BaseTables, seen: Observation, request: Request, results: Results) -> None:
     checkpoint, up = results.checkpoint, state.base.uptime
     windows = key_windows(
-        state.topics, up, seen, options.min_window, state.brokers, checkpoint,
+        state.topics, up, seen, request.min_window, state.brokers, checkpoint,
         topic_doubts=state.doubts, clock_days=state.clocks, system_topics=state.system_topics,
     )  # fmt: skip
     windows = results.save("key_windows", windows)
     results.save("divergences", divergences(windows, state.events))
-    segments = results.save("topic_segments", topic_segments(state.topics, up, windows, seen, checkpoint))
+    segments = results.save("topic_segments", topic_segments(state.topics, up, windows, seen))
     members = results.save("group_members", group_members(state.callers))
     read = without_unread(segments, state.system_topics, members)
-    results.save("impact", impact(read, options.group_sizes, members, checkpoint))
+    results.save("impact", impact(read, request.groups, members, checkpoint))
     results.save("imbalance", imbalance(read, state.brokers))
-    shut = unwritable(state.topics, state.system_topics, seen, options.min_window)
+    shut = unwritable(state.topics, state.system_topics, seen, request.min_window)
     results.save("unwritable", shut)
 
 
 def _brokers(state: BaseTables, seen: Observation, results: Results) -> None:
     had = user_topics_of_brokers(state.topics, state.system_topics, seen)
     results.save("departures", departures(state.brokers, state.events, seen, state.clocks, had))
-    beats = results.checkpoint(gaps(state.events, seen))
-    results.save("broker_stats", broker_stats(state.brokers, beats, state.base.uptime, seen))
+    stats = broker_stats(state.brokers, gaps(state.events, seen), state.base.uptime, seen)
+    results.save("broker_stats", stats)
     results.save("admin_changes", admin_changes(state.events, seen))
     results.save("refused_requests", refused_requests(state.events, seen))
     results.save("new_addresses", new_addresses(state.events, seen))
 
 
-def _topics(state: BaseTables, seen: Observation, options: JobOptions, results: Results, days: list[int]) -> None:
+def _topics(state: BaseTables, seen: Observation, request: Request, results: Results) -> None:
     up, system = state.base.uptime, state.system_topics
     every = results.save("topics", topics(state.topics, state.brokers, up, state.callers, system, seen))
-    not_covered = results.materialize(uncovered(covered(state.lookups, seen), up, seen, options.dead_days))
-    results.save("dead_topics", dead_topics(every, not_covered, seen, options.dead_days))
+    results.save("dead_topics", dead_topics(every, state.uncovered, seen, request.dead_days))
     results.save("missing_topics", missing_topics(results.materialize(hours(state.lookups, seen)), system))
     results.save("clients", clients(state.callers))
-    days.append(not_covered.select("ago").distinct().count())
 
 
 def _journals(state: BaseTables, read: RunInput, seen: Observation, results: Results) -> None:

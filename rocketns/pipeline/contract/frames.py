@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 import pyarrow  # type: ignore[import-untyped]
@@ -66,6 +67,11 @@ def plain_rows(frame: DataFrame) -> list[dict[str, Any]]:
 def each(how: Callable[[str], Column], *names: str) -> list[Column]:
     """These columns of several rows become one each, under its own name."""
     return [how(name).alias(name) for name in names]
+
+
+def any_of(conditions: Iterable[Column]) -> Column:
+    """Whether any of them holds; false if there are none."""
+    return reduce(Column.__or__, conditions, F.lit(False))
 
 
 def conform(frame: DataFrame, schema: types.StructType) -> DataFrame:

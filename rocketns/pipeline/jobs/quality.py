@@ -18,7 +18,16 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.frames import Observation, conform, frame_of, plain_rows
 from rocketns.pipeline.contract.schema import QUALITY, SOURCES, TOPIC_DOUBTS, ReadFile
 from rocketns.pipeline.contract.terms import SILENT_AFTER_US
-from rocketns.pipeline.jobs.state import BOOT, FOUND_GONE, TOPIC, Base, Boot, counted, topic_changes
+from rocketns.pipeline.jobs.state import (
+    BOOT,
+    FOUND_GONE,
+    TOPIC,
+    Base,
+    Boot,
+    counted,
+    topic_changes,
+    with_found_gone,
+)
 
 
 def quality(events: DataFrame, files: Iterable[ReadFile], base: Base, observation: Observation) -> DataFrame:
@@ -98,51 +107,28 @@ def topic_doubts(events: DataFrame, base: Base, topic_intervals: DataFrame, obse
     """TOPIC_DOUBTS of the topics and brokers that any name server had (TOPIC_INTERVALS)."""
     if not any(boot.holes for boot in base.boots):
         return frame_of(events.sparkSession, [], TOPIC_DOUBTS)
-    lost = base.holes.groupBy(*BOOT).agg(
-        F.sort_array(F.collect_list(F.struct("after", "until", F.col("t1").alias("t")))).alias("holes")
+    lost = F.broadcast(
+        base.holes.groupBy(*BOOT).agg(
+            F.sort_array(F.collect_list(F.struct("after", "until", F.col("t1").alias("t")))).alias("holes")
+        )
     )
-    keys = topic_intervals.select(*TOPIC).distinct()
-    recorded = _recorded(events, base, lost, keys, observation)
+    changes = topic_changes(counted(events, base, observation).join(lost, [*BOOT], "left_semi"))
+    # Every key is absent at the start of a boot.
+    keys = lost.select(*BOOT).crossJoin(topic_intervals.select(*TOPIC).distinct())
+    begun = keys.withColumns({"seq": F.lit(0).cast("long"), "ts": F.lit(0).cast("long")})
+    recorded = with_found_gone(changes.unionByName(begun, allowMissingColumns=True), TOPIC, base.snapshots)
     in_order = Window.partitionBy(*BOOT, *TOPIC).orderBy("seq")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    following = F.struct("seq", "t", "value", "whole")
+    following = F.struct("seq", "t", "value", F.col("cause").eqNullSafe(FOUND_GONE).alias("whole"))
     doubtful = (
         recorded.withColumn("t", F.max("ts").over(so_far))  # the clock may have been set back
         .withColumn("next", F.lead(following).over(in_order))
-        .join(F.broadcast(lost), [*BOOT], "inner")
+        .join(lost, [*BOOT], "inner")
         .withColumn("hole", F.get(F.filter("holes", _between), F.lit(0)))
         .where(F.col("hole").isNotNull() & ~_proven())
         .select(*BOOT, *TOPIC, F.col("hole.t").alias("begin"), F.col("next.t").alias("end"))
     )
     return conform(_within_uptime(doubtful, base.uptime), TOPIC_DOUBTS)
-
-
-def _recorded(events: DataFrame, base: Base, lost: DataFrame, keys: DataFrame, observation: Observation) -> DataFrame:
-    """BOOT, seq, ts, TOPIC, value (null: absent), whole (of a snapshot), for boots with lost records: each value of a
-    key in the journal, an absent one at the start, and an absent one where a snapshot does not name the key."""
-    holed = F.broadcast(lost.select(*BOOT))
-    naming = counted(events, base, observation).where("topics is not null").join(holed, [*BOOT], "left_semi")
-    changes = topic_changes(naming).withColumn("whole", F.col("cause") == FOUND_GONE).drop("cause", "early")
-    nothing = F.lit(None).cast(changes.schema["value"].dataType)
-    first = lost.select(*BOOT, F.lit(0).cast("long").alias("seq"), F.lit(0).cast("long").alias("ts"))
-    begun = first.crossJoin(keys).select(
-        *BOOT, "seq", "ts", *TOPIC, nothing.alias("value"), F.lit(False).alias("whole")
-    )
-    passed_over = _passed_over(changes, base.snapshots.join(holed, [*BOOT], "left_semi"), keys)
-    absent = passed_over.select(
-        *BOOT, F.col("end_seq").alias("seq"), F.col("end_ts").alias("ts"), *TOPIC, nothing.alias("value"),
-        F.lit(True).alias("whole"),
-    )  # fmt: skip
-    return begun.unionByName(changes).unionByName(absent)
-
-
-def _passed_over(changes: DataFrame, snapshots: DataFrame, keys: DataFrame) -> DataFrame:
-    """The snapshots with each key that no record between their beginning and their end names: it was not there."""
-    named = changes.select(*BOOT, *TOPIC, F.col("seq").alias("named"))
-    of_keys = F.broadcast(snapshots).crossJoin(keys).alias("s")
-    during = F.col("named").between(F.col("s.snap"), F.col("s.end_seq"))
-    same = [F.col(f"s.{name}") == F.col(f"n.{name}") for name in (*BOOT, *TOPIC)]
-    return of_keys.join(named.alias("n"), [*same, during], "left_anti")
 
 
 def _between(hole: Column) -> Column:

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import reduce
+from operator import itemgetter
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.frames import columns, conform
+from rocketns.pipeline.contract.frames import Row, any_of, plain_rows
 from rocketns.pipeline.contract.schema import ReadFile
 from rocketns.pipeline.jobs.state import BOOT
 
@@ -26,24 +27,23 @@ SETTLED_US = 60_000_000
 # The last records of a name server that are looked at: minutes of a large fleet.
 TAIL_RECORDS = 20_000
 
-# The last boot of each name server. last: the journal's reach, epoch us; stopped: time of its stop record, or null;
-# rotate_s: from its `open` records, null if they do not say.
-REACHES = columns("ns:string boot:long last:long stopped:long rotate_s:long")
 
-
-def reaches(events: DataFrame) -> DataFrame:
-    """REACHES, from the EVENTS of the last files of each name server."""
+def reaches(events: DataFrame) -> list[Row]:
+    """Of the last boot of each name server, from the EVENTS of its last files: ns, boot, ``last`` (the journal's reach,
+    epoch us), ``stopped`` (the time of its stop record, or None), ``rotate_s`` (of its `open` records; None if they do
+    not say)."""
     of_boots = events.groupBy("ns", "boot").agg(
         F.max("seq").alias("last_seq"),
         F.max(F.when(F.col("ev") == "stop", F.col("ts"))).alias("stopped"),
         F.max_by("rotate_s", F.when(F.col("rotate_s").isNotNull(), F.col("seq"))).alias("rotate_s"),
     )
-    newest = of_boots.groupBy("ns").agg(F.max(F.struct("boot", "last_seq", "stopped", "rotate_s")).alias("newest"))
-    last = newest.select("ns", "newest.*")
-    tail = events.join(F.broadcast(last.select("ns", "boot", "last_seq")), ["ns", "boot"], "inner").where(
-        F.col("seq") > F.col("last_seq") - TAIL_RECORDS
+    newest = {row["ns"]: row for row in sorted(plain_rows(of_boots), key=itemgetter("boot"))}
+    # As values in the query: then Parquet passes over all groups of rows with lower numbers.
+    is_last = any_of(
+        (F.col("ns") == ns) & (F.col("boot") == row["boot"]) & (F.col("seq") > row["last_seq"] - TAIL_RECORDS)
+        for ns, row in newest.items()
     )
-    return conform(last.join(F.broadcast(_believed(tail)), "ns", "inner"), REACHES)
+    return [{**newest[row["ns"]], "last": row["last"]} for row in _believed(events.where(is_last)).collect()]
 
 
 def _believed(tail: DataFrame) -> DataFrame:

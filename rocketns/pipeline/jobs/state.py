@@ -170,7 +170,7 @@ def _within_uptime(spans: DataFrame, uptime: DataFrame) -> DataFrame:
 
 
 def with_found_gone(changes: DataFrame, key: Sequence[str], snapshots: DataFrame) -> DataFrame:
-    """The changes, and an absence for each key that the next snapshot does not name: its removal was lost.
+    """The changes, and an absence for each key that a later snapshot does not name: its removal was lost.
 
     The absence follows the last change before that snapshot, if no other change of the key comes before the
     snapshot's end.
@@ -179,13 +179,19 @@ def with_found_gone(changes: DataFrame, key: Sequence[str], snapshots: DataFrame
         F.sort_array(F.collect_list(F.struct("snap", "end_seq", "end_ts"))).alias("begins")
     )
     in_order = Window.partitionBy(*key, "ns", "boot").orderBy("seq")
-    later = F.get(F.filter("begins", lambda begin: begin["snap"] > F.col("seq")), F.lit(0))
-    passed_over = F.col("next_seq").isNull() | (F.col("next_seq") > later["end_seq"])
     names = [name for name in changes.columns if name not in ("ns", "boot", *key)]
-    change = F.struct(*names)
-    gone = {"seq": later["end_seq"], "ts": later["end_ts"], "cause": F.lit(FOUND_GONE)}
-    absence = F.struct(*[gone.get(name, F.lit(None).cast(changes.schema[name].dataType)).alias(name) for name in names])
-    rows = F.when(later.isNotNull() & passed_over, F.array(change, absence)).otherwise(F.array(change))
+
+    def passed_over(begin: Column) -> Column:
+        not_named = F.col("next_seq").isNull() | (F.col("next_seq") > begin["end_seq"])
+        return (begin["snap"] > F.col("seq")) & not_named
+
+    def absence(begin: Column) -> Column:
+        gone = {"seq": begin["end_seq"], "ts": begin["end_ts"], "cause": F.lit(FOUND_GONE)}
+        rest = {name: F.lit(None).cast(changes.schema[name].dataType) for name in names}
+        return F.struct(*[value.alias(name) for name, value in (rest | gone).items()])
+
+    later = F.coalesce(F.filter("begins", passed_over), F.array().cast(begins.schema["begins"].dataType))
+    rows = F.concat(F.array(F.struct(*names)), F.transform(later, absence))
     return (
         changes.join(F.broadcast(begins), ["ns", "boot"], "left")
         .withColumn("next_seq", F.lead("seq").over(in_order))

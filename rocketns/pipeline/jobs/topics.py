@@ -12,10 +12,14 @@ Who asks for routes, which name servers, and how often: a client learns of a cha
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Set
+from itertools import product
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.frames import Observation, conform, each
+from rocketns.pipeline.contract.frames import Observation, Row, conform, each
 from rocketns.pipeline.contract.schema import CLIENTS, DEAD_TOPICS, MISSING_TOPICS, TOPICS
 from rocketns.pipeline.contract.terms import DAY_US, DEAD_DAYS, HOUR_US, NAME_SERVER_ENDED, STILL_OPEN
 from rocketns.pipeline.jobs.tallies import named
@@ -101,35 +105,34 @@ def _at_the_end(topic_intervals: DataFrame, broker_intervals: DataFrame, ns_upti
 
 
 def dead_topics(
-    topics: DataFrame, uncovered: DataFrame, observation: Observation, dead_days: int = DEAD_DAYS
+    topics: DataFrame, uncovered: Set[Uncovered], observation: Observation, dead_days: int = DEAD_DAYS
 ) -> DataFrame:
     """DEAD_TOPICS: present for the last ``dead_days`` days, and never looked up. Empty if a name server that was up on
     one of these days journalled no lookup on it (``uncovered``): then it is unknown which topics were looked up."""
     since = observation.t1 - dead_days * DAY_US
     quiet = F.col("last_lookup").isNull() | (F.col("last_lookup") < since)
-    there = topics.where((F.col("queues") > 0) & (F.col("created") <= since) & quiet)
-    unknown = F.broadcast(uncovered.select(F.lit(1)).limit(1))
-    found = there.join(unknown, F.lit(True), "left_anti").withColumn("days", F.lit(dead_days))
-    return conform(found, DEAD_TOPICS)
+    there = topics.where((F.col("queues") > 0) & (F.col("created") <= since) & quiet & F.lit(not uncovered))
+    return conform(there.withColumn("days", F.lit(dead_days)), DEAD_TOPICS)
 
 
-def uncovered(covered: DataFrame, ns_uptime: DataFrame, observation: Observation, dead_days: int) -> DataFrame:
-    """ns, ago: which name server journalled no lookup on which of the last ``dead_days`` 24-hour days before the end,
-    although it was up for at least COVERED_US of it. ns is null for a day on which no name server was up. ``covered``:
-    COVERED."""
-    ago = F.explode(F.sequence(F.lit(0), F.lit(dead_days - 1)))
-    day = ns_uptime.select("ns", "t1", "t2", ago.alias("ago"))
-    end = F.lit(observation.t1) - F.col("ago") * DAY_US
-    up = F.least(F.col("t2"), end) - F.greatest(F.col("t1"), end - DAY_US)
-    expected = (
-        day.groupBy("ns", "ago").agg(F.sum(F.greatest(up, F.lit(0))).alias("up")).where(F.col("up") >= COVERED_US)
-    )
-    ends = F.explode(F.array("first", "last")).alias("ts")  # an hour reaches into two of these days at most
-    before_end = F.expr(f"({observation.t1 - 1} - ts) div {DAY_US}")
-    wrote = covered.select("ns", ends).select("ns", before_end.alias("ago")).distinct()
-    all_days = expected.sparkSession.range(dead_days).select(F.col("id").alias("ago"))
-    nobody = all_days.join(expected, "ago", "left_anti").select(F.lit(None).cast("string").alias("ns"), "ago")
-    return expected.join(wrote, ["ns", "ago"], "left_anti").select("ns", "ago").unionByName(nobody)
+Uncovered = tuple[str | None, int]
+
+
+def uncovered(
+    covered: Iterable[Row], ns_uptime: Iterable[Row], observation: Observation, dead_days: int
+) -> set[Uncovered]:
+    """Which name server journalled no lookup on which of the last ``dead_days`` 24-hour days before the end (0: the
+    last one), although it was up for at least COVERED_US of it. None: a day on which no name server was up. From rows
+    of COVERED and NS_UPTIME."""
+    up = Counter[tuple[str, int]]()
+    for row, ago in product(ns_uptime, range(dead_days)):
+        end = observation.t1 - ago * DAY_US
+        up[row["ns"], ago] += max(0, min(row["t2"], end) - max(row["t1"], end - DAY_US))
+    expected = {of_day for of_day, time in up.items() if time >= COVERED_US}
+    # An hour reaches into two of these days at most.
+    wrote = {(row["ns"], (observation.t1 - 1 - row[end]) // DAY_US) for row in covered for end in ("first", "last")}
+    nobody = set(range(dead_days)) - {ago for _ns, ago in expected}
+    return {*(expected - wrote), *((None, ago) for ago in nobody)}
 
 
 def user_topics_of_brokers(topic_intervals: DataFrame, system_topics: DataFrame, observation: Observation) -> DataFrame:

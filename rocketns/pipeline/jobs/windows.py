@@ -257,19 +257,14 @@ def _point(
 
 
 def topic_segments(
-    topic_intervals: DataFrame,
-    ns_uptime: DataFrame,
-    key_windows: DataFrame,
-    observation: Observation,
-    checkpoint: Checkpoint = as_it_is,
+    topic_intervals: DataFrame, ns_uptime: DataFrame, key_windows: DataFrame, observation: Observation
 ) -> DataFrame:
     """TOPIC_SEGMENTS: the time of the certain key windows, cut wherever a name server's view of the topic changes."""
     windows = certain(key_windows).where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))
     diverging = windows.select("topic").distinct()
-    all_points = points_of(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime)
-    of_topics = F.xxhash64("topic").alias("key")
-    points = checkpoint(all_points.select(of_topics, *TOPIC, "ns", "t", "known", "value"))
-    return conform(_merged(_pieces(points, _covers(windows))), TOPIC_SEGMENTS)
+    points = points_of(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime)
+    of_topics = points.select(F.xxhash64("topic").alias("key"), *TOPIC, "ns", "t", "known", "value")
+    return conform(_merged(_pieces(of_topics, _covers(windows))), TOPIC_SEGMENTS)
 
 
 def _covers(windows: DataFrame) -> DataFrame:
@@ -288,48 +283,60 @@ def _covers(windows: DataFrame) -> DataFrame:
 
 
 def _pieces(points: DataFrame, covers: DataFrame) -> DataFrame:
-    """NAMED, t1, t2, views: pieces between successive points within the covers. A point applies to the pieces from
-    ``since`` to ``until``: up to its key's next point at its name server. The pieces of a topic are counted in one
-    sweep, so that no point is compared with pieces that it does not apply to."""
+    """NAMED, t1, end, views: pieces between successive points within the covers, and the end of each one's cover. A
+    point applies to the pieces from ``since`` to ``until``: up to its key's next point at its name server. All is
+    counted in one sweep: no point is compared with pieces that it does not apply to, and nothing is computed twice."""
     begin = F.struct(F.col("t1").alias("t"), F.col("t2").alias("end"))
     end = F.struct(F.col("t2").alias("t"), F.lit(None).cast("long").alias("end"))
     bounds = covers.select(*NAMED, F.explode(F.array(begin, end)).alias("bound")).select(*NAMED, "bound.*")
     topic = Window.partitionBy(*NAMED)
     in_order = topic.orderBy("t", F.desc_nulls_last("end"))  # the begin of a cover comes before the points of its time
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    first = F.coalesce(F.lag("t").over(in_order) < F.col("t"), F.lit(True))
-    inside = F.coalesce(F.col("t") < F.last("end", ignorenulls=True).over(so_far), F.lit(False))
+    is_inside = F.coalesce(F.col("t") < F.col("until_end"), F.lit(False))
+    is_first = F.coalesce(F.lag("t").over(in_order) < F.col("t"), F.lit(True))
     swept = (
         points.unionByName(bounds, allowMissingColumns=True)
-        .withColumns({"first": first, "inside": inside})
-        .withColumn("piece", F.count_if(F.col("first") & F.col("inside")).over(so_far))
+        .withColumns({"until_end": F.last("end", ignorenulls=True).over(so_far), "first": is_first})
+        .withColumns({"inside": is_inside, "begins": F.col("first") & is_inside})
+        .withColumn("piece", F.count_if("begins").over(so_far))
         .withColumns(
             {"since": F.col("piece") + F.when(F.col("inside"), 0).otherwise(1), "all": F.max("piece").over(topic)}
         )
     )
-    begins = swept.where("first").withColumn("t2", F.lead("t").over(in_order)).where("inside")
     until = F.coalesce(F.lead("since").over(Window.partitionBy(*NAMED, "broker", "ns").orderBy("t")) - 1, F.col("all"))
+    applies = F.col("ns").isNotNull() & F.col("known") & (F.col("until") >= F.col("since"))
+    last = F.when(F.col("applies"), F.col("until")).when(F.col("begins"), F.col("since"))
+    begins_it = F.col("begins") & (F.col("piece") == F.col("since"))
     shown = F.struct("broker", *[F.col(f"value.{name}").alias(name) for name in VALUE])
-    views = (
-        swept.where("ns is not null")
-        .withColumns({"until": until, "shown": F.when(F.col("value").isNotNull(), shown)})
-        .where("known and until >= since")
-        .select(*NAMED, "ns", "shown", F.explode(F.sequence("since", "until")).alias("piece"))
+    return (
+        swept.withColumn("until", until)
+        .withColumn("applies", F.coalesce(applies, F.lit(False)))
+        .withColumn("piece", F.explode(F.sequence("since", last)))
         .groupBy(*NAMED, "piece", "ns")
-        .agg(F.sort_array(F.collect_list("shown")).alias("view"))
+        .agg(
+            F.max(F.when(begins_it, F.col("t"))).alias("t1"),
+            F.max(F.when(begins_it, F.col("until_end"))).alias("end"),
+            F.max("applies").alias("applies"),
+            F.sort_array(F.collect_list(F.when(F.col("applies") & F.col("value").isNotNull(), shown))).alias("view"),
+        )
         .groupBy(*NAMED, "piece")
-        .agg(F.sort_array(F.collect_list(F.struct("ns", "view"))).alias("views"))
+        .agg(
+            *each(F.max, "t1", "end"),
+            F.sort_array(F.collect_list(F.when(F.col("applies"), F.struct("ns", "view")))).alias("views"),
+        )
     )
-    return begins.select(*NAMED, "piece", F.col("t").alias("t1"), "t2").join(views, [*NAMED, "piece"])
 
 
 def _merged(pieces: DataFrame) -> DataFrame:
-    """Join successive pieces with the same views into one segment."""
+    """Join successive pieces with the same views into one segment. A piece ends with the next one, or with its
+    cover."""
     in_order = Window.partitionBy(*NAMED).orderBy("t1")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     goes_on = (F.lag("views").over(in_order) == F.col("views")) & (F.lag("t2").over(in_order) == F.col("t1"))
     return (
-        pieces.withColumn("begins", F.when(goes_on, 0).otherwise(1))
+        pieces.withColumn("t2", F.least("end", F.lead("t1").over(in_order)))
+        .where(F.size("views") > 0)
+        .withColumn("begins", F.when(goes_on, 0).otherwise(1))
         .withColumn("segment", F.sum("begins").over(so_far))
         .groupBy(*NAMED, "segment")
         .agg(F.min("t1").alias("t1"), F.max("t2").alias("t2"), F.first("views").alias("views"))

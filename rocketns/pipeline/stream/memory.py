@@ -23,17 +23,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import reduce
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract.frames import Observation, Row, columns, conform, frame_of, plain_rows
+from rocketns.pipeline.contract.frames import Observation, Row, any_of, columns, conform, frame_of, plain_rows
 from rocketns.pipeline.contract.schema import KEY_WINDOWS, NS_UPTIME, TOPIC_INTERVALS
 from rocketns.pipeline.contract.terms import CONNECTION_ENDED, FAILURES, ROTATE_US, SECOND_US
 from rocketns.pipeline.jobs.state import TOPIC, VALUE, Boot, boots, intervals, topic_changes, uptime
@@ -139,11 +138,6 @@ def _merged(one: Boot, other: Boot) -> Boot:
     )  # fmt: skip
 
 
-def any_of(conditions: Iterable[Column]) -> Column:
-    """Whether any of them holds; false if there are none."""
-    return reduce(Column.__or__, conditions, F.lit(False))
-
-
 # RocketMQ's heartbeat period: 10 to 60 s, by default 30 s.
 USUAL_MIN_MS, USUAL_MS, USUAL_MAX_MS = 10_000, 30_000, 60_000
 # The last gaps determine the usual period, unless they are a burst of registrations.
@@ -243,15 +237,11 @@ ROUTES = columns("ns:string boot:long seq:long topic:string broker:string r:int 
 WINDOWS = StructType([*KEY_WINDOWS.fields])
 
 
-def remembered_and_new(remembered: DataFrame, events: DataFrame) -> DataFrame:
-    """ns, boot, seq, ts, early, topic, broker, value (r, w, p; null: gone), cause. Remembered values have no ts."""
-    value = F.struct(*VALUE)
-    nothing = F.lit(None).cast("long")
-    old = remembered.select(
-        "ns", "boot", "seq", nothing.alias("ts"), nothing.alias("early"), *TOPIC, value.alias("value"), "cause"
-    )
-    new = topic_changes(events)
-    return old.unionByName(new.select("ns", "boot", "seq", "ts", "early", *TOPIC, "value", "cause"))
+def remembered_and_new(routes: DataFrame, events: DataFrame) -> DataFrame:
+    """The changes of routes in the events (``state.topic_changes``), and the remembered ROUTES as changes without
+    ts."""
+    old = routes.select("ns", "boot", "seq", *TOPIC, F.struct(*VALUE).alias("value"), "cause")
+    return topic_changes(events).unionByName(old, allowMissingColumns=True)
 
 
 def routes_at(values: DataFrame, servers: Servers) -> DataFrame:
@@ -274,8 +264,10 @@ def windows_between(values: DataFrame, before: DataFrame, servers: Servers, *, e
     uptime = frame_of(spark, servers.uptime(start), NS_UPTIME)
     touched = values.where("ts is not null").select(*TOPIC).unionByName(before.where("t2 is null").select(*TOPIC))
     looked_at = values if every else values.join(touched.distinct(), [*TOPIC], "left_semi")
-    shown, seen = few(intervals_since(start, looked_at, uptime)), Observation(start, servers.watermark)
-    found = few(key_windows(shown, uptime, seen, 1, checkpoint=few))
+    since = F.greatest(F.coalesce("ts", F.lit(start)), F.lit(start))  # remembered values hold from the start on
+    shown = intervals(looked_at.withColumn("ts", since), [*TOPIC], uptime).select("*", "value.*")
+    seen = Observation(start, servers.watermark)
+    found = few(key_windows(few(conform(shown, TOPIC_INTERVALS)), uptime, seen, 1, checkpoint=few))
     ended = F.when(F.col("t2") < servers.watermark, F.col("t2"))
     later = found.where(F.col("t1") > start).withColumn("t2", ended)
     opened, over = before.where("t2 is null"), remembered(before.where("t2 is not null"), servers)
@@ -301,9 +293,3 @@ def _continued(first: DataFrame, opened: DataFrame, servers: Servers) -> DataFra
     kept = [begun[name].alias(name) for name in WINDOWS.names if name not in (*TOPIC, *late)]
     early = F.when(F.col("new.t2") < servers.watermark, F.col("new.t2_early")).otherwise(F.lit(0)).alias("t2_early")
     return both.select(*TOPIC, ended.alias("t2"), early, F.col("new.gap").alias("gap"), *kept)
-
-
-def intervals_since(start: int, values: DataFrame, uptime: DataFrame) -> DataFrame:
-    """TOPIC_INTERVALS of the boots of ``uptime``. Remembered values hold from ``start`` on."""
-    since = F.greatest(F.coalesce("ts", F.lit(start)), F.lit(start))
-    return conform(intervals(values.withColumn("ts", since), [*TOPIC], uptime).select("*", "value.*"), TOPIC_INTERVALS)

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract.frames import Row, columns, frame_of, plain_rows
+from rocketns.pipeline.contract.frames import Row, any_of, columns, frame_of, plain_rows
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.contract.terms import GRACE_US, GROUP_SIZES, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.jobs.impact import impact
@@ -25,7 +25,6 @@ from rocketns.pipeline.stream.memory import (
     WINDOWS,
     Arriving,
     Servers,
-    any_of,
     boots_in,
     members_at,
     partitions,

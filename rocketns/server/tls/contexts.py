@@ -200,7 +200,8 @@ class TlsContexts:
     """NettyRemotingServer.loadSslContext and FileWatchService. ``read_config`` reads the current TLS properties.
 
     Any thread may read ``context``, that of HTTP ports, None until `when_ready` called back; and, None until then,
-    ``certificate_ends_s``: when the certificate in use ends, in seconds of the wall clock.
+    ``certificate_ends_s``: when the certificate in use ends, in seconds of the wall clock. ``certificate_path``: its
+    file; empty in test mode.
     A context is made in a thread: making a key pair (test mode), or decrypting a key, takes a fraction of a second.
     ``use`` gets each context that is made; None if the first cannot be made.
     ``for_ports``: HTTP ports take TLS alone with this context, also where ``tls.server.mode`` is disabled.
@@ -218,6 +219,7 @@ class TlsContexts:
         self.context: ssl.SSLContext | None = None
         self._loaded = False
         self.certificate_ends_s: float | None = None
+        self.certificate_path = ""
         self.load_failures = 0
         self._making = ThreadPoolExecutor(1, "tls")  # not the loop's executor, which slow DNS lookups may fill
         self._tasks: set[asyncio.Task[None]] = set()
@@ -273,7 +275,7 @@ class TlsContexts:
             self.load_failures += 1
             log.error("Failed to create SslContext for server: %s", made)
         else:
-            for_reactors, self.context, self.certificate_ends_s = made
+            for_reactors, self.context, self.certificate_ends_s, self.certificate_path = made
             if self._use is not None:
                 self._use(for_reactors)
             log.info("SslContext created for server")
@@ -282,14 +284,14 @@ class TlsContexts:
             callback(self.context)
         return made if isinstance(made, TlsError) else None
 
-    def _make(self) -> tuple[ServerContext | None, ssl.SSLContext | None, float] | TlsError:
-        """The context of the reactors, that of HTTP ports, and when their certificate ends."""
+    def _make(self) -> tuple[ServerContext | None, ssl.SSLContext | None, float, str] | TlsError:
+        """The context of the reactors, that of HTTP ports, when their certificate ends, and its file."""
         try:
             config = self._read_config()
             pair = read_pair(config)
             for_reactors = None if self._use is None else build_server_context(config, pair)
             for_ports = build_port_context(config, pair) if self._for_ports else None
-            return for_reactors, for_ports, pair.ends_s
+            return for_reactors, for_ports, pair.ends_s, "" if config.test_mode else config.server.cert_path
         except TlsError as error:
             return error
         except Exception as error:

@@ -11,7 +11,7 @@ from rocketns.access.policy import Policy
 from rocketns.access.principal import Principal
 from rocketns.access.signature import Signed
 from rocketns.addresses import literal, split
-from rocketns.protocol.codes import RequestCode
+from rocketns.protocol.codes import request_name
 from rocketns.tools.access.question import Question
 from rocketns.tools.output import Report, TextTable
 
@@ -96,8 +96,7 @@ class Explanation:
     def report(self) -> Report:
         """For people."""
         code = self.asked.code
-        known_code = code in RequestCode._value2member_map_
-        rows = [("request", f"{code} {RequestCode(code).name}" if known_code else f"{code}"),
+        rows = [("request", f"{code} {request_name(code)}"),
                 ("class", f"{'none' if self.asked.access is Access.OFF else self.asked.access}, "
                           f"mode {self.mode.word}"),
                 ("sender", _sender(self.evidence, self.question.certificates)),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses
 
 from rocketns.access.classes import RIGHTS, Access, Mode
@@ -25,8 +24,7 @@ def notices(policy: Policy) -> list[str]:
     found = [*policy.warnings(), *_of_modes(policy), *_of_keys(policy)]
     for principal in policy.principals:
         found += _of_principal(principal)
-    known = [_Known(one, tuple(joined(one.networks))) for one in policy.principals]
-    return [*found, *_shared_quotas(known)]
+    return [*found, *_shared_quotas({one: joined(one.networks) for one in policy.principals})]
 
 
 def _of_modes(policy: Policy) -> Iterator[str]:
@@ -62,23 +60,6 @@ def _of_principal(principal: Principal) -> Iterator[str]:
         yield f"principal {principal.name}: may is empty, so it may do nothing"
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A principal, and how it is known."""
-
-    principal: Principal
-    networks: tuple[Network, ...]
-
-    def is_always(self, other: _Known) -> bool:
-        """Whether whoever is this one is the other one too, as far as lists show that."""
-        mine, others = self.principal, other.principal
-        if others.networks and not (mine.networks and all(_is_in(one, other.networks) for one in self.networks)):
-            return False
-        if others.keys and not (mine.keys and mine.keys <= others.keys):
-            return False
-        return others.certificates is None or _are_in(mine.certificates, others.certificates)
-
-
 def _is_in(network: Network, networks: Iterable[Network]) -> bool:
     return any(network.version == one.version and network.subnet_of(one) for one in networks)  # type: ignore[arg-type]
 
@@ -87,17 +68,17 @@ def _are_in(globs: Globs | None, others: Globs) -> bool:
     return globs is not None and ("*" in others.globs or set(globs.globs) <= set(others.globs))
 
 
-def _shared_quotas(known: Sequence[_Known]) -> Iterator[str]:
+def _shared_quotas(networks: Mapping[Principal, list[Network]]) -> Iterator[str]:
     """Who shares a quota with every program of a network, as he has no other right to what he asks for."""
-    for wide in (one for one in known if one.principal.is_known_by_network_alone):
-        quotas = [name for name in QUOTAS if _quota(wide.principal, name) is not None]
+    for wide in (one for one in networks if one.is_known_by_network_alone):
+        quotas = [name for name in QUOTAS if _quota(wide, name) is not None]
         if not quotas:
             continue
-        needs = ((one.principal.name, _without_own_right(one, wide)) for one in known if one is not wide)
-        shares = [f"{name} for {', '.join(classes)}" for name, classes in needs if classes]
+        shares = [f"{one.name} for {', '.join(classes)}" for one, its in networks.items()
+                  if one is not wide and (classes := _without_own_right(one, its, wide))]  # fmt: skip
         others = f". So {_few(shares)}: no other right" if shares else ""
-        networks = ", ".join(map(str, wide.networks))
-        yield f"principal {wide.principal.name}: every program in {networks} shares its {', '.join(quotas)}{others}"
+        shown = ", ".join(map(str, networks[wide]))
+        yield f"principal {wide.name}: every program in {shown} shares its {', '.join(quotas)}{others}"
 
 
 def _quota(principal: Principal, name: str) -> int | None:
@@ -105,11 +86,19 @@ def _quota(principal: Principal, name: str) -> int | None:
     return found
 
 
-def _without_own_right(one: _Known, wide: _Known) -> list[str]:
+def _without_own_right(one: Principal, networks: Sequence[Network], wide: Principal) -> list[str]:
     """The classes that whoever is ``one`` may send as ``wide`` alone."""
-    mine, others = one.principal.may, wide.principal.may
-    own = mine | {Access.LOOKUP} if Access.BROKER in mine else mine
-    return sorted(others - own) if one.is_always(wide) else []
+    own = one.may | {Access.LOOKUP} if Access.BROKER in one.may else one.may
+    return sorted(wide.may - own) if _is_always(one, networks, wide) else []
+
+
+def _is_always(one: Principal, networks: Sequence[Network], other: Principal) -> bool:
+    """Whether whoever is ``one``, which has these networks, is the other one too, as far as lists show that."""
+    if other.networks and not (networks and all(_is_in(each, other.networks) for each in networks)):
+        return False
+    if other.keys and not (one.keys and one.keys <= other.keys):
+        return False
+    return other.certificates is None or _are_in(one.certificates, other.certificates)
 
 
 def summary(policy: Policy) -> Report:

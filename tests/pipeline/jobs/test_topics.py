@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from rocketns.pipeline.contract.frames import Observation, columns, frame_of
+from rocketns.pipeline.contract.frames import Observation, columns, frame_of, plain_rows
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, NS_UPTIME, TOPIC_INTERVALS
 from rocketns.pipeline.contract.terms import DAY_US, HOUR_US
 from rocketns.pipeline.jobs.tallies import callers, covered, hours
@@ -127,10 +127,10 @@ def test_what_is_at_stake_are_the_user_topics_that_a_broker_ever_had(spark: Spar
     assert rows(found, "broker", "topics", "queues", "topic_sample") == [("b1", 2, 12, ["t", "u"]), ("b2", 0, 0, [])]
 
 
-def tallies(spark: SparkSession, events: list[Row]) -> tuple[DataFrame, DataFrame]:
-    """CALLERS and COVERED."""
+def tallies(spark: SparkSession, events: list[Row]) -> tuple[DataFrame, list[Row]]:
+    """CALLERS, and the rows of COVERED."""
     told = frame(spark, EVENTS, events)
-    return callers(told, SEEN), covered(told, SEEN)
+    return callers(told, SEEN), plain_rows(covered(told, SEEN))
 
 
 def test_dead_is_who_was_there_all_the_days_and_was_asked_for_on_none(spark: SparkSession, names: DataFrame) -> None:
@@ -138,7 +138,7 @@ def test_dead_is_who_was_there_all_the_days_and_was_asked_for_on_none(spark: Spa
               present("%DLQ%g")]  # fmt: skip
     events = [*every_day("n1"), *every_day("n2"), asked("old", 2.9), asked("dead", 11)]
     lookups, hours = tallies(spark, events)
-    nowhere = uncovered(hours, frame(spark, NS_UPTIME, UP), SEEN, 7)
+    nowhere = uncovered(hours, UP, SEEN, 7)
     found = dead_topics(every_topic(spark, names, there, lookups), nowhere, SEEN)
     assert rows(found, "topic", "kind", "last_lookup") == [
         ("%DLQ%g", "dlq", None), ("dead", "user", None), ("old", "user", int(2.9 * DAY_US)),
@@ -149,10 +149,10 @@ def test_no_topic_is_called_dead_where_a_name_server_wrote_no_lookup_on_one_of_t
     spark: SparkSession, names: DataFrame
 ) -> None:
     events = [*every_day("n1"), *[row for row in every_day("n2") if row["ts"] // DAY_US != 5]]
-    (lookups, hours), up = tallies(spark, events), frame(spark, NS_UPTIME, UP)
-    nowhere = uncovered(hours, up, SEEN, 7).cache()
-    assert rows(nowhere) == [("n2", 4)]
-    assert rows(uncovered(hours, up, SEEN, 11)) == [("n2", 4), (None, 10)], "nor are days before the journal"
+    lookups, hours = tallies(spark, events)
+    nowhere = uncovered(hours, UP, SEEN, 7)
+    assert nowhere == {("n2", 4)}
+    assert uncovered(hours, UP, SEEN, 11) == {("n2", 4), (None, 10)}, "nor are days before the journal"
     assert rows(dead_topics(every_topic(spark, names, [present("dead")], lookups), nowhere, SEEN)) == []
 
 

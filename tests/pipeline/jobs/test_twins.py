@@ -118,7 +118,7 @@ def test_windows_segments_and_incidents(spark: SparkSession, seed: int) -> None:
     for found, schema, twin in (
         (doubts, TOPIC_DOUBTS, "from topic_doubts"),
         (windows, KEY_WINDOWS, "from key_windows"),
-        (topic_segments(topics, base.uptime, windows, seen, cut), TOPIC_SEGMENTS, duck_divergence.SEGMENTS),
+        (topic_segments(topics, base.uptime, windows, seen), TOPIC_SEGMENTS, duck_divergence.SEGMENTS),
         (divergences(windows, events), DIVERGENCES, duck_divergence.DIVERGENCES),
     ):
         assert found.schema.simpleString() == schema.simpleString()

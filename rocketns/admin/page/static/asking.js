@@ -98,10 +98,6 @@ async function readMessages(body, takers) {
 
 // The value is JSON, which has no line ends, so a message has one line of data.
 function take(message, takers) {
-  const fields = new Map(message.split("\n").map((line) => {
-    const place = line.indexOf(": ");
-    return [line.slice(0, place), line.slice(place + 2)];
-  }));
-  const taker = takers[fields.get("event")];
-  if (taker) taker(JSON.parse(fields.get("data")));
+  const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(message) ?? [];
+  takers[event]?.(JSON.parse(data));
 }

@@ -1,7 +1,7 @@
 // Brokers: a cell for each with its heartbeats as they come, and a table of those in trouble, or of a chosen state.
 
 import {
-  N_, _, age, byId, count, linked, make, makePager, makeSortable, member, plural, roleOf, row, seen, setText, whole,
+  N_, _, age, byId, count, linked, make, makeButton, makeList, plural, roleOf, row, seen, setText, whole,
 } from "./dom.js";
 import {read} from "./asking.js";
 
@@ -16,14 +16,11 @@ let cells = new Map();
 let lost = [];
 let wiped = new Set();
 let masterless = new Set();
+let isStarting = false; // then masters may register after their slaves
 let skewMs = 0; // of the server's clock against the browser's
 
 const key = (broker) => `${broker.broker}\n${broker.id}`;
 const addressKey = (cluster, address) => `${cluster}\n${address}`;
-
-export function setClock(serverMs) {
-  skewMs = serverMs - Date.now();
-}
 
 const silentMs = (broker) => broker.state === "lost" ? Date.now() + skewMs - broker.at
   : broker.lastHeartbeat === null ? null : Math.max(0, Date.now() + skewMs - broker.lastHeartbeat);
@@ -31,7 +28,7 @@ const silentMs = (broker) => broker.state === "lost" ? Date.now() + skewMs - bro
 // The worst trouble of a broker, or that it is live.
 function stateOf(broker) {
   if (broker.state === "lost" || broker.state === "gone" || broker.state === "unconfirmed") return broker.state;
-  if (masterless.has(broker.broker)) return "masterless";
+  if (masterless.has(broker.broker) && !isStarting) return "masterless";
   if (silentMs(broker) > broker.lateMs) return "late";
   return wiped.has(broker.broker) ? "wiped" : "live";
 }
@@ -52,26 +49,17 @@ export async function readBrokers() {
     byAddress.set(place, [...(byAddress.get(place) ?? []), broker]);
   }
   const withMaster = new Set(found.filter((broker) => broker.id === 0).map((broker) => broker.broker));
-  masterless = new Set(found.map((broker) => broker.broker).filter((name) => !withMaster.has(name)));
-  if (found.length < total) masterless = new Set(); // the master may be among those that were not read
+  const isWhole = found.length === total; // otherwise a master may be among those that were not read
+  masterless = new Set(found.map((broker) => broker.broker).filter((name) => isWhole && !withMaster.has(name)));
   showBrokers();
 }
 
 // Lost brokers are not in the routes: the status has them.
-export function onTroubles(status) {
+export function takeStatus(status) {
+  skewMs = status.now - Date.now();
   lost = status.lost.map((one) => ({...one, state: "lost"}));
   wiped = new Set(status.wiped);
-}
-
-// By name and id. A lost broker keeps its cell.
-function makeCells() {
-  const members = new Map([...lost, ...brokers.values()].map((broker) => [key(broker), broker]));
-  const names = [...members].sort(([, one], [, other]) => compared(one.broker, other.broker) || one.id - other.id)
-    .map(([name]) => name).slice(0, CELLS_MAX);
-  if (names.join() === [...cells.keys()].join()) return;
-  cells = new Map(names.map((name) => [name, cells.get(name) ?? make("i", "cell")]));
-  for (const [name, cell] of cells) cell.title = member(members.get(name).broker, members.get(name).id);
-  byId("cells").replaceChildren(...cells.values());
+  isStarting = status.reasons.some((reason) => reason.name === "notReady" && reason.level !== "critical");
 }
 
 // Heartbeats: [cluster, address, time].
@@ -91,20 +79,30 @@ function flash(cell) {
   setTimeout(() => cell.classList.remove("beat"), BEAT_MS);
 }
 
+// By name and id. A lost broker keeps its place.
 export function showBrokers() {
-  makeCells();
-  const isLost = new Set(lost.map(key));
-  all = [...lost, ...[...brokers.values()].filter((broker) => !isLost.has(key(broker)))].map((broker) => [stateOf(broker), broker]);
-  for (const [state, broker] of all) {
+  const members = new Map([...brokers.values(), ...lost].map((broker) => [key(broker), broker]));
+  all = [...members.values()].sort((one, other) => compared(one.broker, other.broker) || one.id - other.id)
+    .map((broker) => [stateOf(broker), broker]);
+  showCells(all.slice(0, CELLS_MAX));
+  showTable();
+}
+
+function showCells(shown) {
+  const names = shown.map(([, broker]) => key(broker));
+  if (names.join() !== [...cells.keys()].join()) {
+    cells = new Map(names.map((name) => [name, cells.get(name) ?? make("i", "cell")]));
+    byId("cells").replaceChildren(...cells.values());
+  }
+  for (const [state, broker] of shown) {
     const cell = cells.get(key(broker));
-    if (!cell || cell.dataset.state === state) continue;
+    if (cell.dataset.state === state) continue;
     cell.dataset.state = state;
     cell.className = `cell ${state}`;
+    cell.title = _("%(broker)s (%(role)s)", {broker: broker.broker, role: roleOf(broker.id)});
   }
-  const more = all.length - cells.size;
-  byId("cells-text").hidden = more <= 0;
-  byId("cells-text").textContent = _("The first %(n)s have a cell.", {n: count(cells.size)});
-  showTable();
+  byId("cells-text").hidden = all.length === shown.length;
+  setText(byId("cells-text"), _("The first %(n)s have a cell.", {n: count(shown.length)}));
 }
 
 const ROWS = innerWidth < 600 ? 10 : 25;
@@ -122,9 +120,7 @@ const ORDER = Object.keys(STATES);
 
 let all = [];
 let chosen = ""; // the state whose button is pressed; empty: all that are in trouble
-let at = 0;
-let pager = null;
-const order = {column: "state", down: false};
+let list = null;
 
 function showTable() {
   const numbers = new Map(ORDER.map((state) => [state, 0]));
@@ -146,16 +142,17 @@ function showButtons(numbers) {
 }
 
 function made(state, id) {
-  const button = make("button", `chip ${state}`, make("span", "", _(STATES[state])), " ", make("b"));
-  Object.assign(button, {id, type: "button"});
-  button.addEventListener("click", () => choose(chosen === state ? "" : state));
+  const button = makeButton(`chip ${state}`, () => choose(chosen === state ? "" : state),
+    make("span", "", _(STATES[state])), " ", make("b"));
+  button.id = id;
   byId("states").append(button);
   return button;
 }
 
-function choose(state) {
-  [chosen, at] = [state, 0];
-  byId("brokers-find").value = "";
+// All brokers in a state, or with a part of a name.
+function choose(state, name = "") {
+  [chosen, list.at] = [state, 0];
+  byId("brokers-find").value = name;
   showTable();
 }
 
@@ -166,9 +163,7 @@ export function showState(state) {
 }
 
 export function showBroker(name) {
-  choose("");
-  byId("brokers-find").value = name;
-  showTable();
+  choose("", name);
   seen(byId("of-brokers"));
 }
 
@@ -185,7 +180,7 @@ const compared = (one, other) => one < other ? -1 : one > other ? 1 : 0;
 
 // What a column is ordered by. Brokers with the same stand by name.
 const KEYS = {
-  broker: () => "",
+  broker: (_state, broker) => broker.broker,
   state: (state) => ORDER.indexOf(state),
   heard: (_state, broker) => silentMs(broker) ?? Infinity,
   address: (_state, broker) => broker.address ?? "",
@@ -194,15 +189,19 @@ const KEYS = {
 };
 
 function showRows() {
-  const by = KEYS[order.column];
-  const found = matching().map(([state, broker]) => [by(state, broker), broker]).sort(([one, first], [other, second]) => {
-    const found = compared(one, other) || compared(first.broker, second.broker) || first.id - second.id;
-    return order.down ? -found : found;
-  });
-  at = Math.max(0, Math.min(at, Math.floor((found.length - 1) / ROWS) * ROWS));
-  const shown = found.slice(at, at + ROWS);
+  const by = KEYS[list.column];
+  const found = matching().map(([state, broker]) => [by(state, broker), broker])
+    .sort(([one], [other]) => list.down ? compared(other, one) : compared(one, other));
+  list.at = Math.max(0, Math.min(list.at, Math.floor((found.length - 1) / ROWS) * ROWS));
+  const shown = found.slice(list.at, list.at + ROWS);
   byId("brokers").replaceChildren(...shown.map(([, broker]) => brokerRow(broker)));
-  pager(at, shown.length, found.length, plural("%(n)s broker", "%(n)s brokers", found.length));
+  list.count(shown.length, found.length, totalOf(found.length));
+}
+
+function totalOf(found) {
+  if (found === all.length) return plural("%(n)s broker", "%(n)s brokers", found);
+  const values = {n: count(found), all: count(all.length)};
+  return found > ROWS ? _("%(n)s (%(all)s brokers in all)", values) : _("%(n)s of %(all)s brokers shown", values);
 }
 
 function brokerRow(broker) {
@@ -211,7 +210,7 @@ function brokerRow(broker) {
   const place = [broker.address, broker.cluster, broker.zone].filter(Boolean).flatMap((one) => [whole(one), " "]);
   return row(
     make("td", "name", whole(broker.broker), make("div", "quiet", roleOf(broker.id), ...topics), make("div", "second quiet", ...place)),
-    stateCell(broker, state),
+    make("td", `state ${state}`, _(STATES[state]), broker.why && broker.state === state ? make("div", "why", _(broker.why)) : ""),
     heardCell(broker),
     make("td", "wide", whole(broker.address ?? "–")),
     make("td", "wide", whole(broker.cluster ?? "–"), broker.zone ? ` / ${broker.zone}` : ""),
@@ -219,29 +218,19 @@ function brokerRow(broker) {
   );
 }
 
-function stateCell(broker, state) {
-  const why = broker.why && broker.state === state ? make("div", "why", _(broker.why)) : "";
-  return make("td", `state ${state}`, _(STATES[state]), why);
-}
-
 function heardCell(broker) {
   const silent = silentMs(broker);
   if (broker.state === "lost") return make("td", "", _("lost %(age)s ago", {age: age(silent)}));
   if (silent === null) return make("td", "", _("never heard"));
-  if (!broker.timeoutMs) return make("td", "", _("%(age)s ago", {age: age(silent)}));
-  return make("td", "", whole(_("%(age)s ago", {age: age(silent)})), bar(silent, broker),
-    make("div", "quiet", _("time-out %(limit)s", {limit: age(broker.timeoutMs)})));
-}
-
-function bar(silent, broker) {
-  const meter = make("meter", "bar");
-  Object.assign(meter, {min: 0, max: broker.timeoutMs, high: broker.lateMs, optimum: 0,
+  const ago = whole(_("%(age)s ago", {age: age(silent)}));
+  if (!broker.timeoutMs) return make("td", "", ago);
+  const bar = make("meter", "bar");
+  Object.assign(bar, {min: 0, max: broker.timeoutMs, high: broker.lateMs, optimum: 0,
     value: Math.min(silent, broker.timeoutMs), ariaLabel: _("share of the time-out")});
-  return meter;
+  return make("td", "", ago, bar, make("div", "quiet", _("time-out %(limit)s", {limit: age(broker.timeoutMs)})));
 }
 
 export function startTable() {
-  byId("brokers-find").addEventListener("input", () => { at = 0; showRows(); });
-  pager = makePager("brokers", ROWS, (first) => { at = first; showRows(); });
-  makeSortable(byId("brokers-table"), order, () => { at = 0; showRows(); });
+  byId("brokers-find").addEventListener("input", () => { list.at = 0; showRows(); });
+  list = makeList("brokers", ROWS, "state", showRows);
 }

@@ -60,46 +60,45 @@ export function seen(element, block = "start") {
 // Of a member of a broker group.
 export const roleOf = (id) => id === 0 ? _("master") : _("slave %(id)s", {id});
 
-// "broker-a (master)"
-export const member = (broker, id) => _("%(broker)s (%(role)s)", {broker, role: roleOf(id)});
+// A button with what a click does.
+export function makeButton(name, act, ...children) {
+  const button = make("button", name, ...children);
+  button.type = "button";
+  button.addEventListener("click", act);
+  return button;
+}
 
-// The heads with `data-sort` become buttons. `order` is {column, down}; `show` is called when another one was chosen.
-export function makeSortable(table, order, show) {
-  const heads = [...table.querySelectorAll("th[data-sort]")];
+// A table with Previous and Next below it, by the elements NAME-table, NAME-back …, whose heads with `data-sort` become
+// buttons. `show` is called when other rows, from `at`, or another order was chosen.
+export function makeList(name, size, column, show) {
+  const list = {at: 0, column, down: false};
+  const turn = (by) => { list.at = Math.max(0, list.at + by); show(); };
+  const [back, next] = [byId(`${name}-back`), byId(`${name}-next`)];
+  back.addEventListener("click", () => turn(-size));
+  next.addEventListener("click", () => turn(size));
+  const heads = [...byId(`${name}-table`).querySelectorAll("th[data-sort]")];
   const mark = () => {
     for (const head of heads) {
-      if (head.dataset.sort === order.column) head.setAttribute("aria-sort", order.down ? "descending" : "ascending");
+      if (head.dataset.sort === list.column) head.setAttribute("aria-sort", list.down ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     }
   };
-  for (const head of heads) {
-    const button = make("button", "sort", ...head.childNodes);
-    button.type = "button";
-    button.addEventListener("click", () => {
-      Object.assign(order, {column: head.dataset.sort, down: head.dataset.sort === order.column && !order.down});
-      mark();
-      show();
-    });
-    head.replaceChildren(button);
-  }
-  mark();
-}
-
-// Previous and Next, by the elements with these ids. `turn` gets the number of the first row. Returns what says which
-// rows of how many are shown.
-export function makePager(id, size, turn) {
-  let at = 0;
-  const [back, next] = [byId(`${id}-back`), byId(`${id}-next`)];
-  back.addEventListener("click", () => turn(at - size));
-  next.addEventListener("click", () => turn(at + size));
-  return (first, shown, number, total) => {
-    at = first;
-    setText(byId(`${id}-count`), number > size
-      ? _("%(first)s to %(last)s of %(total)s", {first: count(first + 1), last: count(first + shown), total}) : total);
-    back.disabled = first === 0;
-    next.disabled = first + size >= number;
-    byId(`${id}-pager`).hidden = number <= size;
+  const order = (by) => {
+    Object.assign(list, {at: 0, column: by, down: by === list.column && !list.down});
+    mark();
+    show();
   };
+  for (const head of heads) head.replaceChildren(makeButton("sort", () => order(head.dataset.sort), ...head.childNodes));
+  mark();
+  // Say which rows of how many are shown; `total` has the number in words.
+  list.count = (shown, number, total) => {
+    setText(byId(`${name}-count`), number > size
+      ? _("%(first)s to %(last)s of %(total)s", {first: count(list.at + 1), last: count(list.at + shown), total}) : total);
+    back.disabled = list.at === 0;
+    next.disabled = list.at + size >= number;
+    byId(`${name}-pager`).hidden = number <= size;
+  };
+  return list;
 }
 
 const language = document.documentElement.lang;
@@ -132,9 +131,14 @@ export const permission = (bits) => _(ALLOWED[bits >> 1 & 3]);
 export const phrase = (message, values) => (messages[message] ?? message).split(/%\((\w+)\)s/)
   .flatMap((part, place) => place % 2 ? values[part] : part);
 
+const valuesOf = (said, act) => Object.fromEntries(Object.entries(said.values).map(([name, value]) => [name, act(value)]));
+
 // A sentence of the server: a text, or a message with values, which are such sentences.
-export const say = (said) => typeof said === "string" ? said
-  : _(said.message, Object.fromEntries(Object.entries(said.values).map(([name, value]) => [name, say(value)])));
+export const say = (said) => typeof said === "string" ? said : _(said.message, valuesOf(said, say));
+
+// The same as children of an element: no line breaks in a name. A value with spaces is a list or another sentence.
+export const spoken = (said) => typeof said !== "string" ? phrase(said.message, valuesOf(said, spoken))
+  : [said.includes(" ") ? said : whole(said)];
 
 // The form for a number, which is %(n)s in it. English has two, and is its own key.
 export function plural(one, many, n, values = {}) {
@@ -167,12 +171,4 @@ const DATE = new Intl.DateTimeFormat(language, {month: "short", day: "numeric"})
 // The time of day; of what is older than a day also the date.
 export const clock = (at) => Date.now() - at < DAY_MS ? TIME.format(at) : `${DATE.format(at)} ${TIME.format(at)}`;
 
-export const zone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
-
 export const joined = (names) => names.join(_(", "));
-
-// Names as elements: "a, b and 3 more".
-export function listedWhole(names, more) {
-  const list = names.flatMap((name, place) => place ? [_(", "), whole(name)] : [whole(name)]);
-  return more > 0 ? phrase("%(names)s and %(n)s more", {names: list, n: count(more)}) : list;
-}

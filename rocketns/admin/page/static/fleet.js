@@ -126,7 +126,7 @@ const number = (value, more = "") => make("td", `number ${more}`, value === null
 
 function server(one) {
   const differs = one.differingBrokers + one.differingTopics;
-  const state = one.error ? make("td", "state gone", _("cannot be read"), " ", make("code", "", one.error))
+  const state = one.error ? make("td", "state gone", _("cannot be read"), " ", make("code", "wide", one.error))
     : make("td", differs ? "state late" : "state live", differs ? _("says otherwise") : _("the same"));
   return row(make("td", "name", whole(memberName(one.address))), state, number(one.brokerGroups, "wide"), number(one.topics, "wide"),
     number(one.error ? null : one.differingBrokers), number(one.error ? null : one.differingTopics - one.followingTopics),

@@ -1,8 +1,8 @@
 // Connects the parts of the page with the stream of the name server.
 
-import {_, byId, clock, seen, setText, translatePage, zone} from "./dom.js";
+import {_, byId, clock, seen, setText, translatePage} from "./dom.js";
 import {asksForToken, follow, read} from "./asking.js";
-import {onBeats, onTroubles, readBrokers, setClock, showBroker, showBrokers, showState, startTable} from "./brokers.js";
+import {onBeats, readBrokers, showBroker, showBrokers, showState, startTable, takeStatus} from "./brokers.js";
 import {onChanges, readChanges} from "./changes.js";
 import {readFleet} from "./fleet.js";
 import {readMissing, showRoute, showTopicsOf, startTopics} from "./topics.js";
@@ -25,10 +25,9 @@ let status = null;
 function onStatus(now) {
   status = now;
   heardMs = Date.now();
-  setClock(status.now);
+  takeStatus(status);
   showVerdict(status);
   showFigures(status);
-  onTroubles(status);
   showLive();
 }
 
@@ -116,7 +115,7 @@ function startSwitch() {
 translatePage();
 document.documentElement.classList.add("ready");
 startSwitch();
-setText(byId("zone"), _("times of %(zone)s", {zone: zone()}));
+setText(byId("zone"), _("times of %(zone)s", {zone: Intl.DateTimeFormat().resolvedOptions().timeZone}));
 // One request shows whether a token is missing. The page is loaded again when there is one.
 read("status").then(onStatus).catch(() => undefined).then(() => {
   if (asksForToken()) setText(byId("live"), _("waits for a token"));

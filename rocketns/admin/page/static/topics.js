@@ -1,7 +1,7 @@
 // Topics: found by a part of their names, and those that are asked for and not there.
 
 import {
-  N_, _, byId, count, isolated, linked, make, makePager, makeSortable, permission, plural, roleOf, row, seen, setText, whole,
+  N_, _, byId, count, isolated, linked, make, makeList, permission, plural, roleOf, row, seen, setText, whole,
 } from "./dom.js";
 import {read} from "./asking.js";
 import {timeOf} from "./changes.js";
@@ -13,51 +13,45 @@ let timer = 0;
 let asking = null;
 let chosen = "";
 let broker = ""; // whose topics are listed; empty: all
-let at = 0;
-let pager = null;
-const order = {column: "topic", down: false};
+let list = null;
 
 export function startTopics() {
-  const find = byId("find");
-  find.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => search(0), WAIT_MS); });
-  find.addEventListener("keydown", (event) => {
-    if (event.key === "ArrowDown") move(event, links()[0]);
-    if (event.key === "Enter") links()[0]?.click();
-  });
+  byId("find").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(searchAgain, WAIT_MS); });
   byId("of-topics").addEventListener("keydown", onKey);
   byId("topics-all").addEventListener("click", () => { location.hash = "topicsOf="; });
-  pager = makePager("topics", ROWS, search);
-  makeSortable(byId("topics-table"), order, () => search(0));
-  search(0);
+  list = makeList("topics", ROWS, "topic", search);
+  search();
 }
 
 const links = () => [...byId("topics").querySelectorAll("a")];
 
-function move(event, target) {
+// The arrows go from the field through the links, Escape goes back to it, and Enter in it opens the first one.
+function onKey(event) {
+  const stops = [byId("find"), ...links()];
+  const place = stops.indexOf(document.activeElement);
+  const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
+  const target = event.key === "Escape" ? stops[0] : step && place >= 0 ? stops[place + step] : undefined;
+  if (event.key === "Enter" && place === 0) stops[1]?.click();
   if (!target) return;
   event.preventDefault();
   target.focus();
 }
 
-function onKey(event) {
-  const all = links();
-  const place = all.indexOf(document.activeElement);
-  if (event.key === "ArrowDown" && place >= 0) move(event, all[place + 1]);
-  if (event.key === "ArrowUp" && place >= 0) move(event, place > 0 ? all[place - 1] : byId("find"));
-  if (event.key === "Escape") move(event, byId("find"));
+function searchAgain() {
+  list.at = 0;
+  search();
 }
 
-async function search(first) {
-  at = Math.max(0, first);
+async function search() {
   asking?.abort();
   asking = new AbortController();
   try {
-    const q = byId("find").value.trim();
-    const wanted = {limit: ROWS, offset: at, sort: `${order.down ? "-" : ""}${order.column}`, ...(q ? {q: q.slice(0, 512)} : {}),
-      ...(broker ? {broker} : {})};
+    const q = byId("find").value.trim().slice(0, 512);
+    const sort = `${list.down ? "-" : ""}${list.column}`;
+    const wanted = {limit: ROWS, offset: list.at, sort, ...(q && {q}), ...(broker && {broker})};
     const page = await read("topics", wanted, asking.signal);
     byId("topics").replaceChildren(...page.items.map(topicRow));
-    pager(at, page.items.length, page.total, plural("%(n)s topic", "%(n)s topics", page.total));
+    list.count(page.items.length, page.total, plural("%(n)s topic", "%(n)s topics", page.total));
   } catch (error) {
     if (error.name !== "AbortError") setText(byId("topics-count"), _("the name server does not answer"));
   }
@@ -76,48 +70,34 @@ export function showTopicsOf(name) {
   byId("find").value = "";
   byId("topics-of").hidden = !broker;
   setText(byId("topics-of-text"), _("Topics of broker %(broker)s", {broker: isolated(broker)}));
-  search(0);
+  searchAgain();
   seen(byId("of-topics"));
 }
+
+const ROUTE_ROWS = 50;
 
 export async function showRoute(topic) {
   chosen = topic;
   for (const link of links()) link.toggleAttribute("aria-current", link.dataset.topic === chosen);
-  const place = byId("route");
-  try {
-    const route = await read("route", {topic: chosen});
-    place.replaceChildren(...(route === null ? [make("p", "critical-text", _("%(topic)s has no route.", {topic: chosen}))] : routeOf(route)));
-  } catch {
-    place.replaceChildren(make("p", "critical-text", _("The route of %(topic)s cannot be read.", {topic: chosen})));
-  }
-  place.hidden = false;
-  seen(place, "nearest");
+  const route = await read("route", {topic}).catch(() => undefined);
+  setText(byId("route-topic"), isolated(topic));
+  byId("route-found").hidden = !route;
+  byId("route-queues").replaceChildren(...(route?.queues ?? []).slice(0, ROUTE_ROWS).map(queueRow));
+  byId("route-notes").replaceChildren(...notesOf(route, topic));
+  byId("route").hidden = false;
+  seen(byId("route"), "nearest");
 }
 
-const ROUTE_ROWS = 50;
-const HEADS = [
-  [N_("Broker"), ""], [N_("Addresses"), ""], [N_("Read"), "number"], [N_("Write"), "number"], [N_("Permission"), ""],
-];
-
-function routeOf(route) {
-  const head = row(...HEADS.map(([name, kind]) => {
-    const cell = make("th", kind, _(name));
-    cell.scope = "col";
-    return cell;
-  }));
-  const table = make("table", "", make("thead", "", head),
-    make("tbody", "", ...route.queues.slice(0, ROUTE_ROWS).map(queueRow)));
-  const scroll = make("div", "scroll", table);
-  scroll.tabIndex = 0;
-  scroll.setAttribute("role", "region");
-  scroll.setAttribute("aria-label", _("Route of %(topic)s", {topic: isolated(route.topic)}));
+// Without a route it is null, without an answer undefined.
+function notesOf(route, topic) {
+  if (route === null) return [make("p", "critical-text", _("%(topic)s has no route.", {topic}))];
+  if (route === undefined) return [make("p", "critical-text", _("The route of %(topic)s cannot be read.", {topic}))];
   const more = route.queues.length - ROUTE_ROWS;
-  const notes = [
+  return [
     more > 0 ? _("%(n)s more are in the API.", {n: count(more)}) : "",
     route.orderConfiguration ? _("Order configuration: %(text)s", {text: route.orderConfiguration}) : "",
     route.staticMappings ? _("Static topic with %(n)s mappings.", {n: count(route.staticMappings)}) : "",
-  ].filter(Boolean);
-  return [make("h3", "", route.topic), scroll, ...notes.map((note) => make("p", "quiet", note))];
+  ].filter(Boolean).map((note) => make("p", "quiet", note));
 }
 
 function queueRow(queues) {

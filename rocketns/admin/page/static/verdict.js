@@ -1,18 +1,22 @@
 // Whether all is well, and if not, what to do first; and the figures, each with a small picture of its last hour.
 
-import {N_, _, age, byId, count, isolated, linked, listedWhole, make, member, phrase, plural, setText} from "./dom.js";
+import {N_, _, age, byId, count, isolated, linked, make, makeButton, phrase, plural, setText, spoken} from "./dom.js";
 import {read} from "./asking.js";
 
 const WORDS = {ok: N_("All is well"), attention: N_("Needs attention"), critical: N_("Something is wrong")};
 const OPEN = innerWidth < 600 ? 1 : 3; // remedies that are open at first
 const COPIED_MS = 3000;
 
-// Where the rows of a trouble are, in this page.
+// Where the rows of a trouble are in this page, and what they are.
+const BROKERS = N_("Show these brokers");
+const DIFFER = ["section", "fleet", N_("Show what differs")];
+const HAPPENED = ["section", "happened", N_("Show what happened")];
 const ROWS = {
-  lost: ["state", "lost"], noMaster: ["state", "masterless"], late: ["state", "late"], gone: ["state", "gone"],
-  viewed: ["section", "of-brokers"], unconfirmed: ["state", "unconfirmed"], wiped: ["state", "wiped"], missing: ["section", "missing"],
-  disagreeBroker: ["section", "fleet"], disagreeTopic: ["section", "fleet"], disagreeOrder: ["section", "fleet"],
-  unreadable: ["section", "fleet"], stall: ["section", "happened"], overloaded: ["section", "happened"],
+  lost: ["state", "lost", BROKERS], noMaster: ["state", "masterless", BROKERS], late: ["state", "late", BROKERS],
+  gone: ["state", "gone", BROKERS], unconfirmed: ["state", "unconfirmed", BROKERS], wiped: ["state", "wiped", BROKERS],
+  viewed: ["section", "of-brokers", N_("Show the brokers")], missing: ["section", "missing", N_("Show who asks")],
+  disagreeBroker: DIFFER, disagreeTopic: DIFFER, disagreeOrder: DIFFER,
+  unreadable: ["section", "fleet", N_("Show the name servers")], stall: HAPPENED, overloaded: HAPPENED,
 };
 
 export function showVerdict(status) {
@@ -30,19 +34,22 @@ export function showVerdict(status) {
 
 function trouble(reason, open) {
   const message = reason.many !== null && reason.n !== 1 ? reason.many : reason.message;
-  const names = reason.ids.length ? reason.names.map((name, place) => member(name, reason.ids[place])) : reason.names;
-  const values = {names: listedWhole(names, reason.more), n: count(reason.n ?? 0)};
+  const said = reason.said.flatMap((one, place) => place ? [_(", "), ...spoken(one)] : spoken(one));
+  const names = reason.more ? phrase("%(names)s and %(n)s more", {names: said, n: count(reason.more)}) : said;
+  const values = {names, n: count(reason.n ?? 0)};
   const item = make("li", reason.level, make("span", "says", ...phrase(message, values)));
   item.dataset.name = reason.name;
   if (reason.detail) item.append(" ", make("code", "", _(reason.detail)));
-  if (ROWS[reason.name]) item.append(" ", linked(...ROWS[reason.name], _("Show")));
+  const [kind, target, text] = ROWS[reason.name] ?? [];
+  if (kind) item.append(" ", linked(kind, target, _(text)));
   if (reason.name === "disagreeBroker" && reason.n) item.append(" ", make("span", "follows", following(reason.n)));
   if (reason.remedy) item.append(remedy(reason, open));
   return item;
 }
 
 function remedy(reason, open) {
-  const details = make("details", "remedy", make("summary", "", make("b", "", _("First:")), make("span", "text", ` ${_(reason.remedy)}`)));
+  const summary = make("summary", "", make("b", "", _("First:")), " ", ...spoken(reason.remedySaid));
+  const details = make("details", "remedy", summary);
   if (reason.commands.length) details.append(copied(reason.commands));
   details.open = open;
   return details;
@@ -51,9 +58,7 @@ function remedy(reason, open) {
 // Lines with a button that copies them. Without a clipboard they are selected instead.
 function copied(lines) {
   const code = make("code", "", ...lines.flatMap((line, place) => [document.createTextNode(place ? "\n" : ""), line]));
-  const button = make("button", "", _("Copy"));
-  button.type = "button";
-  button.addEventListener("click", async () => {
+  const button = makeButton("", async () => {
     try {
       await navigator.clipboard.writeText(code.textContent);
       setText(button, _("Copied"));
@@ -62,7 +67,7 @@ function copied(lines) {
       setText(button, _("Selected: press Ctrl+C"));
     }
     setTimeout(() => setText(button, _("Copy")), COPIED_MS);
-  });
+  }, _("Copy"));
   return make("div", "copy", code, button);
 }
 
@@ -82,8 +87,9 @@ export async function readHistory() {
 export function showFigures(status) {
   const perHour = (name) => samples.slice(1).map((one, place) =>
     Math.max(0, one[name] - samples[place][name]) * 1000 / Math.max(1, one.at - samples[place].at));
+  const noBroker = status.reasons.find((reason) => reason.name === "noBroker");
   const fields = [
-    [_("Brokers"), count(status.brokers), status.brokers ? "" : "critical", null, [
+    [_("Brokers"), count(status.brokers), noBroker?.level ?? "", null, [
       plural("%(n)s group", "%(n)s groups", status.groups), plural("%(n)s cluster", "%(n)s clusters", status.clusters),
     ]],
     [_("Late heartbeats"), count(status.late), status.late ? "attention" : "", samples.map((one) => one.late), []],
