@@ -367,7 +367,8 @@ COMPILED = re.compile(r"^    ([A-Z][A-Z0-9_]*) = ([0-9][0-9_]*)\s*(?:#.*)?$", re
 
 
 def test_bounds_of_the_same_name_are_the_same_in_compiled_code_and_in_python() -> None:
-    sources = [path.read_text("utf-8") for path in Path(wire.__file__).parents[1].rglob("*.p[yx][xd]")]
+    compiled = Path(bounds.__file__).parents[1] / "_fast"
+    sources = [path.read_text("utf-8") for path in compiled.rglob("*.p[yx][xd]")]
     found = {(name, int(text)) for source in sources for name, text in COMPILED.findall(source) if name in vars(bounds)}
     assert {"BLOCKS_MAX", "CONVERTED_VALUES_MAX"} <= {name for name, _ in found}
     assert found <= vars(bounds).items()

@@ -105,8 +105,10 @@ cdef inline void skip_plain(Cursor *cursor, bint is_printable) noexcept nogil:
             cursor.at += first_bit(found) // 8
             return
         cursor.at += WORD_BYTES
-    while cursor.at < cursor.end and not special_bytes(cursor.at[0] * ONE_BYTES, is_printable):
-        cursor.at += 1
+    if left(cursor):
+        word = 0  # a special byte is behind those that are left
+        memcpy(&word, cursor.at, left(cursor))
+        cursor.at += first_bit(special_bytes(word, is_printable)) // 8
 
 
 cdef inline bint scan_text(Cursor *cursor, Text *text) noexcept nogil:
