@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ from rocketns.server.turns import QUANTUM_NS, HostTurns
 log = logging.getLogger("rocketns.product")
 
 TIMEOUT_S = 5.0  # DefaultMQAdminExt
-LOOKUPS_MAX, OF_HOST_MAX = 1024, 128  # that wait: of all hosts, and of one
+LOOKUPS_MAX = 1024  # that wait
 # So few are sent at a time that a busy machine answers each before its time is up.
 SENT_MAX = 32
 # A larger route of a topic is not read.
@@ -55,7 +55,7 @@ class ProductEnvironment:
         self._serialize_type = serialize_type
         self._version = version
         self._turns: HostTurns[_Lookup] = HostTurns()
-        self._waiting: Counter[str] = Counter()  # by host
+        self._waiting: defaultdict[str, dict[_Lookup, None]] = defaultdict(dict)  # by host, the latest last
         self._sent: set[asyncio.Task[None]] = set()
         self._lines = LogLimiter(LOG_EVERY_S)
 
@@ -65,20 +65,37 @@ class ProductEnvironment:
         ``show`` changes the addresses of the route to those that the asker gets.
         """
         topic = command.ext("topic")
-        is_full = len(self._turns) >= LOOKUPS_MAX or self._waiting[host] >= OF_HOST_MAX
-        if topic is None or not self._addresses or is_full or _is_too_large(command):
+        if topic is None or not self._addresses or _is_too_large(command) or not self._has_room(host):
             answer(None)
             return
-        self._turns.want(_Lookup(topic, host, command, answer, show), host)
-        self._waiting[host] += 1
+        lookup = _Lookup(topic, host, command, answer, show)
+        self._turns.want(lookup, host)
+        self._waiting[host][lookup] = None
         self._send()
+
+    def _has_room(self, host: str) -> bool:
+        """Where LOOKUPS_MAX wait, the latest one of the host with most of them makes room for a host with fewer."""
+        if len(self._turns) < LOOKUPS_MAX:
+            return True
+        most = max(self._waiting.values(), key=len)
+        if len(most) <= len(self._waiting.get(host, ())) + 1:
+            return False
+        latest = next(reversed(most))
+        self._leave(latest)
+        latest.answer(None)
+        return True
+
+    def _leave(self, lookup: _Lookup) -> None:
+        self._turns.withdraw(lookup)
+        del self._waiting[lookup.host][lookup]
+        if not self._waiting[lookup.host]:
+            del self._waiting[lookup.host]
 
     def _send(self) -> None:
         while self._turns and len(self._sent) < SENT_MAX:
             lookup = self._turns.next()
-            self._turns.withdraw(lookup)
+            self._leave(lookup)
             self._turns.charge(lookup, lookup.host, QUANTUM_NS)
-            self._waiting -= Counter({lookup.host: 1})
             task = asyncio.get_running_loop().create_task(self._ask(lookup))
             self._sent.add(task)
             task.add_done_callback(self._end)

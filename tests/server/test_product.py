@@ -107,9 +107,9 @@ def test_lines_about_failures_are_bounded(caplog: pytest.LogCaptureFixture, monk
 
 
 def test_hosts_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many lookups the first one has waiting, and a host may have only so many."""
+    """However many lookups the first one has waiting: where no more may wait, its latest one makes room."""
     monkeypatch.setattr(product_environment, "SENT_MAX", 1)
-    monkeypatch.setattr(product_environment, "OF_HOST_MAX", 3)
+    monkeypatch.setattr(product_environment, "LOOKUPS_MAX", 4)
 
     async def test(client: RemotingClient) -> None:
         async with peer(serving(route)) as one:
@@ -118,13 +118,13 @@ def test_hosts_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
             def note(who: str) -> None:
                 answered.append(who)
-                if len(answered) == 6:
+                if len(answered) == 7:
                     done.set()
 
-            for number in range(5):
+            for number in range(6):
                 routes.ask(LOOKUP, HOST, lambda reply, number=number: note(f"{number}{'' if reply else ' refused'}"))
             routes.ask(LOOKUP, OTHER, lambda _: note("other"))
             await done.wait()
-            assert answered == ["4 refused", "0", "1", "2", "other", "3"]
+            assert answered == ["5 refused", "4 refused", "0", "1", "2", "other", "3"]
 
     run(test)
