@@ -56,6 +56,18 @@ def test_a_heartbeat_begins_its_time_again(manager: Manager) -> None:
     assert len(liveness.expired_brokers(manager.tables, manager.now_ms + 120_001)) == 1
 
 
+def test_a_replaced_address_expires(manager: Manager) -> None:
+    """B191: Java keeps it, and closes its connection at every scan."""
+    manager.register(MASTER, TWO)
+    manager.register(MASTER.but(addr="127.0.0.1:9", timeout_ms=10**9), TWO)
+    manager.now_ms += 120_001
+    assert manager.scan() == [MASTER.channel]
+    assert manager.live(MASTER) is None
+    assert manager.events[-1] == BrokerDown(CLUSTER, None, ADDR, None, True, 120_001, Cause.EXPIRED)
+    assert manager.scan() == []
+    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {0: "127.0.0.1:9"}
+
+
 def test_an_address_expires_in_all_its_groups(manager: Manager) -> None:
     for number in range(5):
         manager.register(MASTER.but(name=f"b{number}"), TWO)

@@ -105,6 +105,15 @@ def test_10a_topics_that_are_missing_are_deleted_where_configured(manager: Manag
     assert result.events[0] == TopicsDeleted(BROKER, ["T3"], Cause.REGISTER)
 
 
+def test_11_with_the_same_version_only_what_is_missing_is_written(manager: Manager) -> None:
+    """B146, B147."""
+    manager.register(MASTER, TWO)
+    manager.delete_topic("T1")
+    manager.wipe_write_perm(BROKER)
+    manager.register(MASTER, TWO)
+    assert manager.tables.topic_queue_table == {"T1": {BROKER: NORMAL}, "T2": {BROKER: READ_ONLY}}
+
+
 def test_11_a_heartbeat_without_a_version_writes_all_at_the_next_one(manager: Manager) -> None:
     """B140: a missing version equals no other, not even another missing one."""
     manager.register(MASTER.but(version=None), TWO)

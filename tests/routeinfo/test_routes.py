@@ -26,14 +26,21 @@ from tests.routeinfo.manager import (
 )
 
 TWO = table_of("T1", "T2")
-
-
 OTHER = MASTER.but(name="another", addr="127.0.0.1:1")
 
 
 @pytest.fixture
 def manager() -> Manager:
     return Manager()
+
+
+def test_the_smallest_slave_is_shown_as_the_master_that_is_missing(manager: Manager) -> None:
+    """B207."""
+    manager.register(SLAVE, {})
+    manager.register(SLAVE.but(id=2, addr="127.0.0.1:2"), {})
+    manager.register_topic("T1", (BROKER, READ_ONLY))
+    assert manager.addrs("T1") == {0: SLAVE_ADDR, 2: "127.0.0.1:2"}
+    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {1: SLAVE_ADDR, 2: "127.0.0.1:2"}
 
 
 def test_every_group_is_judged_by_its_own_queue_data(manager: Manager) -> None:
