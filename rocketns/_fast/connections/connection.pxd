@@ -110,6 +110,11 @@ cdef struct Connection:
     int64_t progress_ms[KINDS]  # the last progress, or when the first byte was held
     Links links[KINDS]  # by kind, in the list of its host
 
+
+cdef enum:
+    SENT_AT_ONCE_MAX = 256 * 1024  # other connections wait for no more than this
+
+
 cdef bint keep_input(Connection *connection, const uint8_t *data, size_t size) noexcept nogil
 cdef bint make_input_room(Connection *connection, size_t wanted) noexcept nogil
 cdef void drop_input(Connection *connection) noexcept nogil

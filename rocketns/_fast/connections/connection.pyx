@@ -24,7 +24,6 @@ assert_equal(sizeof(Message), 72)
 
 cdef enum:
     OUTPUT_MIN = 16384
-    SENT_AT_ONCE_MAX = 256 * 1024  # other connections wait for no more than this
     SMALL_INPUT_MAX = 4096
 
 

@@ -22,7 +22,7 @@ from rocketns._fast.codec.requests cimport (
     UNANSWERED, RouteRequest, follows_layout, learn_layout, read_request, recognise_request
 )
 from rocketns._fast.codec.wire cimport HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, read_uint32
-from rocketns._fast.connections.connection cimport output_space, unsent
+from rocketns._fast.connections.connection cimport SENT_AT_ONCE_MAX, output_space, unsent
 from rocketns._fast.connections.hosts cimport HOSTS, OF_KNOWN, OF_STRANGERS, may_ask as host_may_ask
 from rocketns._fast.connections.messages cimport LOOKED_UP, Message, new_message, push
 from rocketns._fast.reactor.reactor_state cimport (
@@ -37,11 +37,11 @@ from rocketns._fast.tls.openssl cimport HAS_FAILED, IS_DONE, open_records, opens
 
 cdef void send_bytes(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil:
     """Reactor thread only. Send them as they are, behind what is unsent."""
-    cdef size_t sent = 0
+    cdef size_t sent = 0, at_once = min(size, <size_t>SENT_AT_ONCE_MAX)
     cdef ssize_t taken
     cdef uint8_t *space
-    while sent < size and unsent(connection) == 0 and not connection.is_failed:
-        taken = send(connection.fd, data + sent, size - sent, MSG_NOSIGNAL | MSG_DONTWAIT)
+    while sent < at_once and unsent(connection) == 0 and not connection.is_failed:
+        taken = send(connection.fd, data + sent, at_once - sent, MSG_NOSIGNAL | MSG_DONTWAIT)
         if taken >= 0:
             sent += <size_t>taken
         elif errno == EAGAIN:

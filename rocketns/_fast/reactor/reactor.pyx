@@ -261,7 +261,12 @@ cdef void reply(Reactor *reactor, Connection *connection, Message *message) noex
     note_known(reactor.holders, connection, message.moment & REPLY_TO_KNOWN != 0, reactor.now_ms)
     if message.size:
         connection.active_ms = reactor.now_ms
-        send_answers(reactor, connection, message.data, message.size)
+        if connection.tls == NULL and connection.output == NULL:  # a large answer is not copied: it becomes the output
+            connection.output, connection.output_room, connection.output_end = message.data, message.size, message.size
+            message.data = NULL
+            connection.is_failed = not send_output(connection)
+        else:
+            send_answers(reactor, connection, message.data, message.size)
     if connection.in_flight == 0:
         leave_ring(reactor.waiting, &connection.queued)  # it has no frame at control now, so it may hand one over
     resume(reactor, connection)
