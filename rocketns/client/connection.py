@@ -119,10 +119,11 @@ class OutgoingConnection(asyncio.Protocol):
     ) -> None:  # fmt: skip
         """Forget the connection, and fail the requests that wait for its answers. ``cause`` is the error's cause."""
         self.keep_nothing()
-        self._forget(self, failed or self._is_failed)
+        reason = reason or f"the connection to {self.address} ended"
+        self._forget(self, reason if failed or self._is_failed else "")
         if self._idle_timer is not None:
             self._idle_timer.cancel()
-        failure = error(reason or f"the connection to {self.address} ended")
+        failure = error(reason)
         failure.__cause__ = cause
         self.answers.fail_all(failure)
 
@@ -146,7 +147,7 @@ class OutgoingConnection(asyncio.Protocol):
         self.keep_nothing()
         if self._transport is not None:
             self._transport.abort()
-            self._forget(self, self._is_failed)
+            self._forget(self, self._reason if self._is_failed else "")
 
     def keep_nothing(self) -> None:
         """Forget what was not sent, and what came of an answer."""
@@ -155,4 +156,4 @@ class OutgoingConnection(asyncio.Protocol):
 
 
 # Told of the end of a connection, and whether its address should not be tried again at once.
-Forget = Callable[[OutgoingConnection, bool], None]
+Forget = Callable[[OutgoingConnection, str], None]

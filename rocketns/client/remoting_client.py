@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from rocketns.addresses import host_of, literal, split
 from rocketns.client.connection import Forget, NotSentError, OutgoingConnection, RefusedError
-from rocketns.client.places import REST_S, REST_S_MAX, Places
+from rocketns.client.quota import REST_S, REST_S_MAX, ConnectionQuota
 from rocketns.client.reach import ReachRules
 from rocketns.client.tls import client_context
 from rocketns.config import Limits
@@ -59,7 +59,7 @@ class RemotingClient:
         self._is_mute = is_mute
         self._answer_bytes_max = answer_bytes_max
         self._connections_max = limits.outgoing_connections_max
-        self._places = Places(limits.outgoing_connections_per_host_max)
+        self._quota = ConnectionQuota(limits.outgoing_connections_per_host_max)
         self._reach = reach
         self._make_connection = make_connection
         self._read_tls = read_tls
@@ -121,13 +121,15 @@ class RemotingClient:
         if known is not None:
             return known
         now_s, host = asyncio.get_running_loop().time(), _host(addr, announced_by)
-        if why := self._places.why_not(addr, host, now_s):
-            raise NotSentError(f"no connection to {addr}: {why}")
+        if failure := self._quota.resting(addr, now_s):
+            raise NotSentError(failure)
+        if limit := self._quota.exceeded(host, now_s):
+            raise NotSentError(f"no connection to {addr}: {limit}")
         if len(self._connections) >= self._connections_max:
             self._make_room(addr)
         rest_s_max = REST_S_MAX if is_announced else REST_S
         connection = self._connections[addr] = self._make_connection(self._forget, addr, host, rest_s_max)
-        self._places.take(host, now_s)
+        self._quota.acquire(host, now_s)
         task = asyncio.get_running_loop().create_task(self._open(connection, announced_by, is_announced))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
@@ -176,17 +178,17 @@ class RemotingClient:
         if connection is not None:
             connection.close()
 
-    def _forget(self, connection: OutgoingConnection, failed: bool) -> None:
-        """A connection ended. ``failed``: its address should not be tried again at once."""
+    def _forget(self, connection: OutgoingConnection, failure: str) -> None:
+        """A connection ended. ``failure``: why its address should not be tried again at once; else empty."""
         addr = connection.address
         if self._connections.get(addr) is not connection:
             return
         del self._connections[addr]
-        self._places.leave(connection.account)
-        if failed:
-            self._places.failed(addr, asyncio.get_running_loop().time(), connection.rest_s_max)
+        self._quota.release(connection.account)
+        if failure:
+            self._quota.failed(addr, failure, asyncio.get_running_loop().time(), connection.rest_s_max)
         else:
-            self._places.succeeded(addr)
+            self._quota.succeeded(addr)
 
     def _log_dropped(self, addr: str, why: NotSentError) -> None:
         dropped = self._lines.due(asyncio.get_running_loop().time())

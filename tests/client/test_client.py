@@ -12,10 +12,10 @@ import pytest
 
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from rocketns.__main__ import main
-from rocketns.client import answers, connection, places, resolving
+from rocketns.client import answers, connection, quota, resolving
 from rocketns.client.answers import UNASKED_BYTES_MAX, UNASKED_FRAMES_MAX, UNASKED_WINDOW_S, Answers
 from rocketns.client.connection import NotSentError
-from rocketns.client.places import REST_S, REST_S_MAX, Places
+from rocketns.client.quota import REST_S, REST_S_MAX, ConnectionQuota
 from rocketns.client.reading import HEADER_BYTES_MAX, AnswerReader
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.client.resolving import others_and_own
@@ -60,53 +60,53 @@ A, B = "10.0.0.1", "10.0.0.2"
 
 
 def test_so_many_to_one_host_at_once() -> None:
-    of = Places(2)
-    of.take(A, 0)
-    assert of.why_not(f"{A}:1", A, 10) == ""
-    of.take(A, 10)
-    assert "outgoingConnectionsPerHostMax" in of.why_not(f"{A}:1", A, 20)
-    assert of.why_not(f"{B}:1", B, 20) == ""
-    of.leave(A)
-    assert of.why_not(f"{A}:1", A, 20) == ""
+    of = ConnectionQuota(2)
+    of.acquire(A, 0)
+    assert of.exceeded(A, 10) == ""
+    of.acquire(A, 10)
+    assert "outgoingConnectionsPerHostMax" in of.exceeded(A, 20)
+    assert of.exceeded(B, 20) == ""
+    of.release(A)
+    assert of.exceeded(A, 20) == ""
 
 
 def test_so_many_to_one_host_in_a_second() -> None:
     """Also where each of them ended at once."""
-    of = Places(2)
+    of = ConnectionQuota(2)
     for now_s in (0.0, 0.5):
-        assert of.why_not(f"{A}:1", A, now_s) == ""
-        of.take(A, now_s)
-        of.leave(A)
-    assert "in a second" in of.why_not(f"{A}:2", A, 0.9)
-    assert of.why_not(f"{A}:2", A, 1.0) == ""
+        assert of.exceeded(A, now_s) == ""
+        of.acquire(A, now_s)
+        of.release(A)
+    assert "in a second" in of.exceeded(A, 0.9)
+    assert of.exceeded(A, 1.0) == ""
 
 
 def test_an_address_that_fails_rests_twice_as_long_each_time() -> None:
-    of, now_s, waits = Places(9), 0.0, []
+    of, now_s, waits = ConnectionQuota(9), 0.0, []
     for _ in range(9):
-        of.failed(f"{A}:1", now_s)
+        of.failed(A, "refused", now_s)
         began_s = now_s
-        while of.why_not(f"{A}:1", A, now_s):
+        while of.resting(A, now_s) == "refused":
             now_s += 0.5
         waits.append(now_s - began_s)
     assert waits == [1, 2, 4, 8, 16, 32, 64, 64, 64]
     assert (REST_S, REST_S_MAX) == (1, 64)
-    of.succeeded(f"{A}:1")
-    of.failed(f"{A}:1", now_s)
-    assert of.why_not(f"{A}:1", A, now_s + 1) == ""
+    of.succeeded(A)
+    of.failed(A, "refused", now_s)
+    assert of.resting(A, now_s + 1) == ""
 
 
-def test_remembered_places_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_quota_remembers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest is forgotten."""
-    monkeypatch.setattr(places, "REMEMBERED_MAX", 3)
-    of = Places(9)
+    monkeypatch.setattr(quota, "REMEMBERED_MAX", 3)
+    of = ConnectionQuota(9)
     for port in range(9):
-        of.failed(f"{A}:{port}", 0)
-        of.take(f"host-{port}", 0)
-        of.leave(f"host-{port}")
+        of.failed(f"{A}:{port}", "refused", 0)
+        of.acquire(f"host-{port}", 0)
+        of.release(f"host-{port}")
     assert [len(table) for table in (of._rests, of._opened, of._used)] == [3, 3, 0]
-    assert of.why_not(f"{A}:0", A, 0) == ""
-    assert of.why_not(f"{A}:8", A, 0)
+    assert not of.resting(f"{A}:0", 0)
+    assert of.resting(f"{A}:8", 0)
 
 
 MB = 1 << 20
@@ -387,3 +387,15 @@ async def test_nobody_to_answer(addr: str) -> None:
             with pytest.raises(NotSentError, match=r"connecting to .* failed|no answer"):
                 await client.invoke(addr if addr != "full" else full, *lookup(), WAIT_S)
             assert client._connections == {}
+
+
+async def test_an_address_that_rests_is_reported_with_what_it_failed_by() -> None:
+    """So that whoever shows the reason shows the same until something changes."""
+    async with remoting() as client:
+        reasons = []
+        for _ in range(2):
+            with pytest.raises(NotSentError) as caught:
+                await client.invoke(CLOSED, *lookup(), WAIT_S)
+            reasons.append(str(caught.value))
+        assert "Connect call failed" in reasons[0]
+        assert reasons[1] == reasons[0]

@@ -263,7 +263,7 @@ def test_a_peer_that_floods_is_disconnected_and_not_tried_again_at_once(serve: S
     with ExitStack() as stack:
         listeners = watched(stack, flood)
         server = serve(**peers_of(listeners))
-        rests = server.controller.fleet._client._places._rests
+        rests = server.controller.fleet._client._quota._rests
         eventually(lambda: server.call(lambda: {*rests}) == {one.addr for one in listeners})
         with Client(server.port) as client:
             assert client.request(206).code == 0
