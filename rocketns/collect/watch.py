@@ -150,11 +150,12 @@ class Watch:
         if before is None or sent.s < self._changed_s:
             self.rounds.failed(topic, again=True)
             return
-        if before.digest != digest(body):
+        digest_now = digest(body)
+        if before.digest != digest_now:
             self._changed_route(topic, body, before.sent_ms)
         # What an answer says of brokers that are in no list yet is recorded later, as changed since the answer before.
         sent_ms = before.sent_ms if topic in self._early else sent.ms
-        self.rounds.answered(topic, SeenTopic(digest(body), sent_ms, sent.s))
+        self.rounds.answered(topic, SeenTopic(digest_now, sent_ms, sent.s))
 
     def _changed_route(self, topic: str, body: bytes | None, before_ms: int) -> None:
         try:
