@@ -65,7 +65,7 @@ class ProductEnvironment:
         ``show`` changes the addresses of the route to those that the asker gets.
         """
         topic = command.ext("topic")
-        if topic is None or not self._addresses or _is_too_large(command) or not self._has_room(host):
+        if topic is None or not self._addresses or _is_too_large(command) or not self._make_room(host):
             answer(None)
             return
         lookup = _Lookup(topic, host, command, answer, show)
@@ -73,8 +73,10 @@ class ProductEnvironment:
         self._waiting[host][lookup] = None
         self._send()
 
-    def _has_room(self, host: str) -> bool:
-        """Where LOOKUPS_MAX wait, the latest one of the host with most of them makes room for a host with fewer."""
+    def _make_room(self, host: str) -> bool:
+        """Whether one more of the host may wait. Where LOOKUPS_MAX do, the latest one of the host with most of them is
+        answered, if this host has fewer.
+        """
         if len(self._turns) < LOOKUPS_MAX:
             return True
         most = max(self._waiting.values(), key=len)

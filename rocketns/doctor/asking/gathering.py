@@ -151,7 +151,7 @@ def name_server_budget(options: DoctorOptions) -> RequestBudget:
     })  # fmt: skip
 
 
-# Of one name server, in all looks that are kept: some 50 MB. Beyond it, what is new is left out.
+# Broker addresses in all looks at one name server: some 50 MB. A look that would exceed it is not kept.
 MEMBERS_MAX = 100_000
 
 
