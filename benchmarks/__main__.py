@@ -8,6 +8,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from benchmarks import busy
 from benchmarks.failures import EXPECTED, reason
@@ -16,7 +17,7 @@ from benchmarks.parts.catalogue import PARTS
 from benchmarks.plan import FULL, QUICK, SMOKE
 from benchmarks.report import aims, costs, markdown, plots, store
 from benchmarks.report.store import Results
-from benchmarks.servers.kinds import LABELS, ServerKind, all_kinds
+from benchmarks.servers.kinds import FORMER, LABELS, ServerKind, all_kinds, former
 from benchmarks.servers.machine import commit, facts
 
 NAMES = [part.name for part in PARTS]
@@ -34,6 +35,8 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
         chosen.add_argument(f"--{plan.name}", dest="plan", action="store_const", const=plan.name, help=what)
     parser.add_argument("--servers", metavar="LIST", help="measure only these servers, separated by commas: "
                         f"{', '.join(LABELS)}")  # fmt: skip
+    parser.add_argument("--former", metavar="DIR", type=Path, help="also measure the rocketns of this checkout, in "
+                        "which `make run` was called once")  # fmt: skip
     parser.add_argument("--busy-ok", action="store_true", help="also measure on a machine that is busy with other "
                         "work, and write the results; they say that it was busy")  # fmt: skip
     parser.add_argument("--report", metavar="NAME", nargs="?", const="full", help="measure nothing; write the reports "
@@ -73,11 +76,13 @@ def run(chosen: argparse.Namespace, complaints: list[str], words: Sequence[str] 
     """One run. Each part is saved when it is over, so an interrupted run keeps its parts, in a file of its own."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # sys.exit also ends the servers
     _allow_many_files()
-    wanted = chosen.servers.split(",") if chosen.servers else list(LABELS)
-    kinds, unavailable = available(wanted)
+    wanted = [*(chosen.servers.split(",") if chosen.servers else LABELS), FORMER]
+    kinds, unavailable = available(wanted, chosen.former)
     results = Results(chosen.plan, commit(), unavailable=unavailable, busy=complaints)
     typed = sys.argv[1:] if words is None else words
     results.machine = facts(kinds) | {"command": shlex.join(["python", "-m", "benchmarks", *typed])}
+    if FORMER in kinds:
+        results.machine[LABELS[FORMER]] = f"commit {commit(chosen.former)}"
     parts = [part for part in PARTS if not chosen.part or part.name in chosen.part]
     measure(parts, PLANS[chosen.plan], kinds, results)
     # The results say why a server is missing. A run with --servers does not count as whole.
@@ -85,10 +90,11 @@ def run(chosen: argparse.Namespace, complaints: list[str], words: Sequence[str] 
     return results
 
 
-def available(keys: list[str]) -> tuple[dict[str, ServerKind], dict[str, str]]:
+def available(keys: list[str], checkout: Path | None = None) -> tuple[dict[str, ServerKind], dict[str, str]]:
     """The servers that can be measured on this machine, and why the others cannot. Builds what is not built yet."""
     kinds, missing = {}, {}
-    for key, kind in all_kinds().items():
+    known = all_kinds() | ({FORMER: former(checkout)} if checkout else {})
+    for key, kind in known.items():
         if key not in keys:
             continue
         try:

@@ -14,7 +14,7 @@ from benchmarks.loading.brokers import Brokers, Shape, with_brokers
 from benchmarks.loading.load import Lookups, Paced, lookups, paced
 from benchmarks.plan import Plan
 from benchmarks.record import Cell, Record
-from benchmarks.servers.kinds import ServerKind
+from benchmarks.servers.kinds import DEFAULT, FORMER, ServerKind
 from benchmarks.servers.process import resident_mb, settle
 from benchmarks.servers.running import Needs, Server, running
 
@@ -34,8 +34,10 @@ class Bench:
     began: float = field(default_factory=time.monotonic)
 
     def choose(self, *keys: str) -> list[ServerKind]:
-        """The given kinds, without those that cannot be measured on this machine."""
-        return [self.kinds[key] for key in keys if key in self.kinds]
+        """The given kinds, without those that cannot be measured on this machine. The former version, if there is
+        one, stands beside the default."""
+        wanted = [each for key in keys for each in ((key, FORMER) if key == DEFAULT else (key,))]
+        return [self.kinds[key] for key in wanted if key in self.kinds]
 
     def turns(self, record: Record, rounds: int, servers: list[One]) -> Iterator[tuple[int, list[One]]]:
         """Each round's number and the order of the servers in it; another server begins in every round. Ends early,

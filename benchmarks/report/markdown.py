@@ -9,7 +9,7 @@ from benchmarks.record import Record, Row
 from benchmarks.report.aims import aims_table
 from benchmarks.report.figures import best_java, figure, spread, table, times_better, times_the_cost
 from benchmarks.report.store import FOLDER, Results
-from benchmarks.servers.kinds import DEFAULT, JAVAS, LABELS, RUST, C
+from benchmarks.servers.kinds import DEFAULT, FORMER, JAVAS, LABELS, RUST, C
 
 INTRODUCTION = """\
 Made by `make bench` (`python -m benchmarks`): one command, one commit, one run. All servers and the load generator run
@@ -17,7 +17,8 @@ on the same machine. They take turns, round by round, and each round has another
 are medians of the rounds; ratios are given as median (least-greatest). The column "rocketns" is the default
 configuration, and all ratios refer to it. "better than Java" and "better than Rust" say how many times less rocketns
 needs, or how many times more it answers; below 1.00 it is worse. Java is the one of the three that does best in the
-row. "times the C server" is the cost divided by that of a simple C server, which holds no routes.
+row. "times the C server" is the cost divided by that of a simple C server, which holds no routes; "times the former" is
+the cost divided by that of another checkout (`--former`).
 
 An aim is reached ("yes") if the median and the worse quartile of the rounds reach it. "not shown" means that only the
 median does. The quartiles of few rounds are their least and greatest values."""
@@ -27,6 +28,7 @@ RATIOS: dict[str, Callable[[list[str]], bool]] = {
     "better than Java": lambda servers: DEFAULT in servers and bool({*servers} & {*JAVAS}),
     "better than Rust": lambda servers: DEFAULT in servers and RUST in servers,
     "times the C server": lambda servers: DEFAULT in servers and C in servers,
+    "times the former": lambda servers: DEFAULT in servers and FORMER in servers,
 }
 
 
@@ -60,8 +62,8 @@ def _part(record: Record, method: str) -> list[str]:
 
 def ratio(row: Row, head: str) -> str:
     """One of the ratio columns."""
-    if head == "times the C server":
-        return spread(times_the_cost(row, DEFAULT, C))
+    if head.startswith("times "):
+        return spread(times_the_cost(row, DEFAULT, C if head == "times the C server" else FORMER))
     return spread(times_better(row, DEFAULT, RUST if head == "better than Rust" else best_java(row)))
 
 

@@ -13,6 +13,7 @@ from benchmarks.report.figures import figure
 from benchmarks.report.store import FOLDER, Results
 from benchmarks.servers.kinds import (
     DEFAULT,
+    FORMER,
     JAVA,
     JAVA_G1,
     JAVA_SCRIPT,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Colours that colour-blind readers can tell apart.
-COLOURS = {DEFAULT: "#0072B2", REACTORS_2: "#004466", JAVA: "#D55E00",
+COLOURS = {DEFAULT: "#0072B2", FORMER: "#56B4E9", REACTORS_2: "#004466", JAVA: "#D55E00",
            JAVA_G1: "#CC79A7", JAVA_SCRIPT: "#882255", RUST: "#E69F00", C: "#009E73"}  # fmt: skip
 STYLE: dict[Any, Any] = {"svg.hashsalt": "rocketns", "svg.fonttype": "none", "font.size": 9, "axes.spines.top": False,
          "axes.spines.right": False, "figure.facecolor": "white", "legend.frameon": False}  # fmt: skip

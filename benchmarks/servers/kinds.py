@@ -20,7 +20,7 @@ from rocketns.server.tls.contexts import read_pair
 IDLE_S = 3600
 # At times more requests are outstanding than the default capacity of 50,000. All servers have this setting.
 QUEUE, QUEUE_CAPACITY = "clientRequestThreadPoolQueueCapacity", 200_000
-DEFAULT, REACTORS_2 = "rocketns", "rocketns-2"
+DEFAULT, FORMER, REACTORS_2 = "rocketns", "rocketns-former", "rocketns-2"
 JAVA, JAVA_G1, JAVA_SCRIPT, RUST, C = "java", "java-g1", "java-script", "rust", "c"
 # In every part. rocketns is compared with the one that does best in the row.
 JAVAS = (JAVA, JAVA_G1, JAVA_SCRIPT)
@@ -39,6 +39,7 @@ SMALL_HEAP = ("-Xms64m", "-Xmx{heap}m")
 # The columns in order, with their titles.
 LABELS = {
     DEFAULT: "rocketns",
+    FORMER: "rocketns, former",
     REACTORS_2: "rocketns, 2 reactors",
     JAVA: "Java, small heap, serial",
     JAVA_G1: "Java, small heap, G1",
@@ -85,8 +86,8 @@ def _properties(launch: Launch) -> Path:
     return path
 
 
-def _rocketns(options: tuple[str, ...], launch: Launch) -> list[str]:
-    return [sys.executable, "-m", "rocketns", f"-Duser.home={launch.home}", *options, "-c", str(_properties(launch))]
+def _rocketns(python: tuple[str, ...], options: tuple[str, ...], launch: Launch) -> list[str]:
+    return [*python, "-m", "rocketns", f"-Duser.home={launch.home}", *options, "-c", str(_properties(launch))]
 
 
 def script_heap_mb() -> int:
@@ -142,7 +143,19 @@ def _prepare_java() -> None:
 
 
 def _of_rocketns(key: str, *options: str) -> ServerKind:
-    return ServerKind(key, functools.partial(_rocketns, options), lambda: None)
+    return ServerKind(key, functools.partial(_rocketns, (sys.executable,), options), lambda: None)
+
+
+def former(checkout: Path) -> ServerKind:
+    """The rocketns of another checkout, in which `make run` or `make test` has made `.venv`. PYTHONPATH does not reach
+    it."""
+    python = checkout.absolute() / ".venv" / "bin" / "python"
+
+    def prepare() -> None:
+        if not python.exists():
+            raise CellFailed(f"{python} does not exist: run `make run` there first")
+
+    return ServerKind(FORMER, functools.partial(_rocketns, (str(python), "-E"), ()), prepare)
 
 
 def _of_java(key: str) -> ServerKind:

@@ -42,10 +42,10 @@ def facts(kinds: dict[str, ServerKind]) -> dict[str, str]:
     return known
 
 
-def commit() -> str:
+def commit(checkout: Path = ROOT) -> str:
     """The commit, and whether rocketns or the benchmarks have uncommitted changes."""
-    short = _first_line("git", "-C", str(ROOT), "rev-parse", "--short", "HEAD")
-    changed = _first_line("git", "-C", str(ROOT), "status", "--porcelain", "--", *MEASURED)
+    short = _first_line("git", "-C", str(checkout), "rev-parse", "--short", "HEAD")
+    changed = _first_line("git", "-C", str(checkout), "status", "--porcelain", "--", *MEASURED)
     return f"{short} with changes" if changed else short
 
 
