@@ -295,7 +295,10 @@ cdef Progress shake_hands(SSL *ssl, Wire *wire) noexcept nogil:
     returned = openssl.SSL_do_handshake(ssl)
     if returned == 1:
         return IS_DONE
-    return WANTS_MORE if openssl.SSL_get_error(ssl, returned) == SSL_ERROR_WANT_READ else HAS_FAILED
+    if openssl.SSL_get_error(ssl, returned) == SSL_ERROR_WANT_READ:
+        return WANTS_MORE
+    wire.reason = take_reason()
+    return HAS_FAILED
 
 
 cdef Progress open_records(SSL *ssl, Wire *wire, uint8_t *plain, size_t room, size_t *got) noexcept nogil:
@@ -313,7 +316,10 @@ cdef Progress open_records(SSL *ssl, Wire *wire, uint8_t *plain, size_t room, si
         error = openssl.SSL_get_error(ssl, returned)
         if error == SSL_ERROR_WANT_READ:
             return WANTS_MORE
-        return HAS_ENDED if error == SSL_ERROR_ZERO_RETURN else HAS_FAILED
+        if error == SSL_ERROR_ZERO_RETURN:
+            return HAS_ENDED
+        wire.reason = take_reason()
+        return HAS_FAILED
     return IS_DONE
 
 
