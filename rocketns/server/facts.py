@@ -13,7 +13,7 @@ from rocketns.processor import client
 from rocketns.processor.context import Now
 from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.server.control.measures import BOUNDS_S, Measures
+from rocketns.server.control.measures import Measures
 from rocketns.server.core import Core
 from rocketns.server.fleet import FleetWatch
 from rocketns.server.publishing.delivery import Watcher
@@ -78,9 +78,8 @@ class Facts:
         self._core.lookup_switch.update(self.now())
 
     def measure(self, measures: Measures) -> None:
-        """Count requests and turns, and let the reactors sample the times of lookups."""
+        """Count requests and turns."""
         self.control.measure(measures)
-        self.reactors.measure_lookups([round(bound * 1e9) for bound in BOUNDS_S])
 
     def watch(self, watcher: Watcher) -> None:
         """Give ``watcher`` the events of each mutation."""

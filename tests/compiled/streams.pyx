@@ -6,7 +6,7 @@ from libc.stdlib cimport free, malloc
 
 from rocketns._fast.tls.openssl cimport (
     HAS_ENDED, HAS_FAILED, IS_DONE, SSL, Progress, ServerContext, Wire, new_session, open_records, openssl, seal,
-    seal_end, shake_hands, take_reason
+    seal_end, shake_hands
 )
 
 cdef enum:
@@ -38,7 +38,7 @@ cdef class Stream:
         if progress == HAS_ENDED:
             self.ended = "the peer ended TLS"
         elif progress == HAS_FAILED:
-            self.ended = f"TLS failed: {take_reason().decode()}"
+            self.ended = f"TLS failed: {self.wire.reason.decode()}"
 
     def receive(self, bytes data not None):
         """The plain text that arrived. Send `outgoing` afterwards."""

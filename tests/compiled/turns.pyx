@@ -5,8 +5,8 @@ from libc.stdlib cimport calloc, free
 
 from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.connections.hosts cimport (
-    CONNECTIONS, OF_KNOWN, OF_STRANGERS, REQUESTS, TEXT_ROOM, HostRing, HostTable, claim_host, find_host, host_hash,
-    join_ring, leave_ring, may_ask, may_connect, release_host, take_turn
+    CONNECTIONS, OF_KNOWN, OF_STRANGERS, REQUESTS, TEXT_ROOM, HostRing, HostTable, claim_host, find_host, join_ring,
+    leave_ring, may_ask, may_connect, release_host, take_turn
 )
 from rocketns._fast.system.threads cimport load
 
@@ -52,17 +52,15 @@ cdef class LimitedHosts(HostTable):
 
     def may_ask(self, str host not None, bint is_known, int64_t now_ms):
         cdef bytes address = host.encode("ascii", "replace") + b":0"
-        cdef uint16_t number = claim_host(&self.table, host_hash(address, &self.table.key))
+        cdef uint16_t number = claim_host(&self.table, address)
         release_host(&self.table, number)
         if not load(&self.table.cost_ns[REQUESTS]):
             return True
-        return may_ask(&self.table, number, OF_KNOWN if is_known else OF_STRANGERS, now_ms, address, -1)
+        return may_ask(&self.table, number, OF_KNOWN if is_known else OF_STRANGERS, now_ms)
 
     def may_connect(self, str host not None, int64_t now_ms):
         cdef bytes address = host.encode("ascii", "replace") + b":0"
-        return not load(&self.table.cost_ns[CONNECTIONS]) or may_connect(
-            &self.table, host_hash(address, &self.table.key), now_ms, address
-        )
+        return not load(&self.table.cost_ns[CONNECTIONS]) or may_connect(&self.table, address, now_ms)
 
 
 def host_of(bytes address):

@@ -108,7 +108,7 @@ cdef inline bint may_look_up(const KnownPolicy *known, const RouteRequest *reque
     """Reactor thread only. Whether control has allowed this lookup of a connection whose lookups are guarded.
 
     ``known`` is of the generation that the connection was judged by: if another connection's turn brought a newer one,
-    this turn began with `connection_table.admit`.
+    this turn began with `turns.admit`.
     """
     cdef Digest digest
     return digest_lookup(request, &known.keys, &digest) and is_remembered(known.decisions, &digest)

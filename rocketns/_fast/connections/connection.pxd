@@ -1,12 +1,12 @@
-"""A connection of a reactor: its buffers, what it may still do, and who of those that hold many bytes makes no progress."""
+"""A connection of a reactor: its buffers, and what it may still do."""
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 
 from rocketns._fast.access.networks cimport Peer
-from rocketns._fast.connections.hosts cimport HOSTS, KINDS, Hosts, Queued
+from rocketns._fast.connections.hosts cimport KINDS, Queued
 from rocketns._fast.connections.messages cimport Message
-from rocketns._fast.tls.openssl cimport SSL
+from rocketns._fast.tls.openssl cimport RECORD_BYTES_MAX, SSL, Wire
 
 # Why a connection ended. server/reactors/transport.py has the cause and the log line of each.
 cpdef enum Ending:
@@ -29,26 +29,35 @@ cpdef enum Ending:
     UNTRUSTED_PROXY = 16
     WRONG_PROXY_HEADER = 17
 
-# The neighbours of a connection in a list, see connection.pyx.
+# Bytes that wait: ``size`` of them, at ``data + start``. Those before are done with. Without any, ``data`` is NULL.
+cdef struct Buffer:
+    uint8_t *data
+    size_t start
+    size_t size
+    size_t room
+
+# The neighbours of a connection in a list of reactor_state.Holders.
 cdef struct Links:
     Connection *older
     Connection *newer
 
-# Where a connection is. Only the handshake thread has connections that are not CARRIED.
+# How far a connection is. The handshake thread has those behind CARRIED, reactors have the others.
 cdef enum Stage:
-    CARRIED = 0  # by a reactor. Its first bytes are known
-    UNDECIDED = 1  # its first bytes may be a PROXY header
-    BEHIND_HEADER = 2  # the next byte decides between plain and TLS
-    WITHOUT_CONTEXT = 3  # it begins with TLS, and control has not made the context yet
-    SHAKING_HANDS = 4
+    NEW = 0  # nothing was read yet: the first byte decides whether it begins with a frame
+    DETECTING = 1  # plain, but Java waits for as many bytes as the start of a PROXY header has
+    CARRIED = 2  # its frames are read
+    UNDECIDED = 3  # its first bytes may be a PROXY header
+    BEHIND_HEADER = 4  # the next byte decides between plain and TLS
+    WITHOUT_CONTEXT = 5  # it begins with TLS, and control has not made the context yet
+    SHAKING_HANDS = 6
 
 # Every field belongs to the thread of the reactor that has the connection: no other thread writes it, and none reads it
 # but where its comment says so. A MOVE message hands the whole connection to another thread. The mutexes of the two
 # inboxes order the two threads' writes: the sender touches the connection no more after its push, and the receiver sees
 # all writes that came before it.
 #
-# `input` and `output` are NULL while nothing waits in them. Waiting input begins at input + input_start with the first
-# byte of a frame. The bytes before it are done with. Of a TLS connection the input is plain text, and the output records.
+# Waiting input begins with the first byte of a frame. Of a TLS connection the input is plain text, and the output is
+# records.
 cdef struct Connection:
     # Waits for control to catch up, in the reactor's ring; or for its turn, in the handshake thread's.
     Queued queued
@@ -60,15 +69,14 @@ cdef struct Connection:
     char *address  # where lookups are counted by client, or a proxy announced it; else NULL
     uint64_t address_hash
     int64_t answered  # its lookups that reactors answered. Control reads it, see `Reactors.lookups_of`. By `count_one`
-    Message *close_notice  # CLOSED, for control, which knows the connection. Made early, so memory cannot lack later
+    # For control: CLOSED if it knows the connection, made early, so memory cannot lack later; or REFUSED.
+    Message *close_notice
     # What it waits for.
     uint32_t armed  # the epoll events that are asked for
     uint32_t in_flight  # requests at control without an answer
     uint8_t stage  # one of Stage
     uint8_t is_announced  # a PROXY header announced its address
     uint8_t shows_names  # its certificate was verified by authorities that the operator chose
-    bint is_new  # nothing was read yet: the first byte decides whether it begins with a frame
-    bint is_detecting  # plain, but Java waits for as many bytes as the start of a PROXY header has
     bint is_awaited  # control wants TAKEN when the peer took its answers
     bint has_frames  # the turn ended before the input did
     bint is_let_through  # its next frame has its token of the rate, and waits for control
@@ -80,31 +88,23 @@ cdef struct Connection:
     int ending  # an Ending
     uint8_t is_ending  # to be closed when its output is sent
     uint8_t is_failed  # to be closed at the end of this turn
-    # What it may do, see connection_table.pyx.
+    # What it may do, see `turns.admit`.
     Peer peer
     uint8_t listener  # the number of the socket that it came by: 0 is listenPort's
     uint8_t view  # which addresses it gets, see reactor/answers.pyx; 0: the announced ones
     uint32_t view_generation  # of the file that says so
     uint32_t access_generation  # of the policy that it was judged by
-    uint8_t access_flags  # of its networks then
     uint8_t is_guarded  # reactors answer only its signed lookups that control has allowed
     # What its lookups look like.
     uint8_t layout  # number in reactor.layouts, from 1; 0 = none known
     uint8_t layouts_learnt
-    # Whose it is, see `connection_table.know_host`.
+    # Whose it is, see `opening.know_peer`.
     uint8_t is_known  # 1: a broker registered from it, as control said with its last answer
     uint16_t host  # the number of its host, which it has claimed; HOSTS: it is not known yet
     uint8_t is_listed[KINDS]  # whether it holds so many bytes that it is in the reactor's list of that kind
-    uint64_t host_hash
     # Its buffers.
-    uint8_t *input
-    size_t input_start
-    size_t input_size
-    size_t input_room
-    uint8_t *output
-    size_t output_start
-    size_t output_end
-    size_t output_room
+    Buffer input
+    Buffer output
     size_t held[KINDS]  # bytes of each kind, as counted in the totals
     uint32_t moved[KINDS]  # bytes that came, or were taken, since the last progress
     int64_t progress_ms[KINDS]  # the last progress, or when the first byte was held
@@ -112,50 +112,14 @@ cdef struct Connection:
 
 
 cdef enum:
-    SENT_AT_ONCE_MAX = 256 * 1024  # other connections wait for no more than this
+    SEALED_AT_ONCE_MAX = 64 * 1024  # plain text that is made into records together
+    # Room for plain text beside as many bytes as were received: what OpenSSL has of an unfinished record.
+    UNFINISHED_RECORD_MAX = RECORD_BYTES_MAX + 1024
 
-
-cdef bint keep_input(Connection *connection, const uint8_t *data, size_t size) noexcept nogil
-cdef bint make_input_room(Connection *connection, size_t wanted) noexcept nogil
-cdef void drop_input(Connection *connection) noexcept nogil
-cdef uint8_t *output_space(Connection *connection, size_t size) noexcept nogil
-cdef void drop_output(Connection *connection) noexcept nogil
-cdef bint send_output(Connection *connection) noexcept nogil
-
-
-cdef inline size_t unsent(const Connection *connection) noexcept nogil:
-    """Reactor thread only."""
-    return connection.output_end - connection.output_start
-
-cdef enum:
-    # So many bytes that came, or were taken, are progress. So is the rest of a frame, or of the answers.
-    PROGRESS_BYTES = 16384
-
-cdef struct ConnectionList:
-    Connection *first
-    Connection *last
-
-# The connections of one reactor that hold many bytes of one kind, strangers or known ones, by host. The lists have the
-# longest without progress first.
-cdef struct Holders:
-    # Fixed.
-    Hosts *table
-    int64_t listed_bytes_min  # a connection with less is in no list, since closing it would free little
-    # Since when the first of each list is without progress, in milliseconds of the monotonic clock. 0: there is none.
-    # Atomic: the reactor writes it, any thread reads it.
-    int64_t oldest_ms[2][HOSTS]
-    # Reactor thread only.
-    ConnectionList lists[2][HOSTS]
-
-cdef void hold(Holders *holders, int kind, Connection *connection, size_t size, int64_t now_ms) noexcept nogil
-cdef void note_progress(Holders *holders, int kind, Connection *connection, int64_t now_ms) noexcept nogil
-cdef void note_known(Holders *holders, Connection *connection, bint is_known, int64_t now_ms) noexcept nogil
-
-
-cdef inline void count_held(Holders *holders, int kind, Connection *connection, size_t size,
-                            int64_t now_ms) noexcept nogil:
-    """Reactor thread only. The connection holds ``size`` bytes now. Nothing is done where it holds none, as before."""
-    if size != connection.held[kind]:
-        hold(holders, kind, connection, size, now_ms)
-    if size and connection.moved[kind] >= PROGRESS_BYTES:
-        note_progress(holders, kind, connection, now_ms)
+cdef bint make_room(Buffer *buffer, size_t room) noexcept nogil
+cdef bint keep(Buffer *buffer, const uint8_t *data, size_t size) noexcept nogil
+cdef void drop(Buffer *buffer) noexcept nogil
+cdef void send_output(Connection *connection) noexcept nogil
+cdef void send_wire(Connection *connection, Wire *wire) noexcept nogil
+cdef void send_answers(Connection *connection, Wire *wire, const uint8_t *data, size_t size) noexcept nogil
+cdef size_t receive_some(Connection *connection, uint8_t *into, size_t room, int64_t now_ms) noexcept nogil

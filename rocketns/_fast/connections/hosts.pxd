@@ -7,8 +7,9 @@ connections, a further host shares one of them.
 A bucket of tokens is one number: the time until which its tokens are spent (the virtual scheduling of ITU-T I.371, also
 called GCRA). It is full when that time is over, so a host that asked for nothing in the last second needs no bucket.
 
-Work that waits, by host: hosts take turns, and what waits of a host keeps its order. So a host that queues much waits for itself. The same ring has messages to control, handshakes, and connections that wait
-until control caught up. All functions are for the thread that owns the ring.
+Work that waits, by host: hosts take turns, and what waits of a host keeps its order. So a host that queues much waits for
+itself. The same ring has messages to control, handshakes, and connections that wait until control caught up. All functions
+are for the thread that owns the ring.
 """
 
 from libc.stddef cimport size_t
@@ -60,7 +61,7 @@ cdef struct Host:
     int64_t users  # connections, until control has taken note of their ends
     int64_t spent_until_ns[BUCKETS]
     int64_t refused[LIMITED]  # since `HostTable.take_refused` read it
-    char name[HOST_BYTES]  # known once something was refused
+    char name[HOST_BYTES]
     # Atomic. All are 0 where the host has neither users nor work.
     int64_t held_bytes[KINDS][2]  # of strangers and known ones
     int64_t queued_bytes  # of frames that control has not decoded
@@ -84,13 +85,12 @@ cdef struct Hosts:
     int64_t largest[KINDS][2]  # of strangers and known ones: who had more than the one before, when bytes came
 
 cdef const char *find_host(const char *address, char *room, size_t *length) noexcept nogil
-cdef uint64_t host_hash(const char *address, const HashKey *key) noexcept nogil
 cdef void write_peer(int fd, char *out, Peer *peer) noexcept nogil
-cdef uint16_t claim_host(Hosts *table, uint64_t hash) noexcept nogil
+cdef uint16_t claim_host(Hosts *table, const char *address) noexcept nogil
 cdef void release_host(Hosts *table, uint16_t number) noexcept nogil
-cdef bint may_ask(Hosts *table, uint16_t number, int bucket, int64_t now_ms, const char *address, int fd) noexcept nogil
-cdef bint may_connect(Hosts *table, uint64_t hash, int64_t now_ms, const char *address) noexcept nogil
-cdef int64_t ended_of(Hosts *table, uint64_t hash) noexcept nogil
+cdef bint may_ask(Hosts *table, uint16_t number, int bucket, int64_t now_ms) noexcept nogil
+cdef bint may_connect(Hosts *table, const char *address, int64_t now_ms) noexcept nogil
+cdef int64_t ended_of(Hosts *table, const char *address) noexcept nogil
 
 
 cdef inline void add_held(Hosts *table, int kind, int known, uint16_t number, int64_t change) noexcept nogil:

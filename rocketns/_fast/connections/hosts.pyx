@@ -60,12 +60,12 @@ cdef const char *find_host(const char *address, char *room, size_t *length) noex
     return room
 
 
-cdef uint64_t host_hash(const char *address, const HashKey *key) noexcept nogil:
+cdef uint64_t hash_of(const Hosts *table, const char *address) noexcept nogil:
     """Any thread. The whole hash of the host of host:port."""
     cdef char room[TEXT_ROOM]
     cdef size_t length
     cdef const char *host = find_host(address, room, &length)
-    return max(hash_bytes(<const uint8_t *>host, length, key), <uint64_t>1)  # 0 is a free place
+    return max(hash_bytes(<const uint8_t *>host, length, &table.key), <uint64_t>1)  # 0 is a free place
 
 
 cdef void write_peer(int fd, char *out, Peer *peer) noexcept nogil:
@@ -95,11 +95,6 @@ cdef int64_t spent_until(const Host *host) noexcept nogil:
     return max(host.spent_until_ns[OF_STRANGERS], max(host.spent_until_ns[OF_KNOWN], host.spent_until_ns[OF_CONNECTIONS]))
 
 
-cdef inline bint is_idle(const Host *host) noexcept nogil:
-    """Any thread, under the mutex of its set. Only users add work, so an idle host stays so meanwhile."""
-    return host.users == 0 and load(&host.queued_bytes) == 0 and load(&host.deferred) == 0
-
-
 cdef size_t find_place(Hosts *table, uint64_t hash) noexcept nogil:
     """Any thread, under the mutex of the set. The host with this hash; HOSTS if it has no place."""
     cdef size_t first = <size_t>(hash % SETS) * PLACES, place
@@ -109,10 +104,12 @@ cdef size_t find_place(Hosts *table, uint64_t hash) noexcept nogil:
     return HOSTS
 
 
-cdef size_t place_of(Hosts *table, uint64_t hash) noexcept nogil:
-    """Any thread, under the mutex of the set. The place of the host; a new one has full buckets."""
-    cdef size_t first = <size_t>(hash % SETS) * PLACES
+cdef size_t place_of(Hosts *table, uint64_t hash, const char *address) noexcept nogil:
+    """Any thread, under the mutex of the set. The place of the host of host:port; a new one has full buckets."""
+    cdef char room[TEXT_ROOM]
+    cdef size_t first = <size_t>(hash % SETS) * PLACES, length
     cdef size_t chosen = HOSTS, place = find_place(table, hash)
+    cdef const char *name
     cdef Host *host
     if place < HOSTS:
         return place
@@ -120,15 +117,19 @@ cdef size_t place_of(Hosts *table, uint64_t hash) noexcept nogil:
         if table.hashes[place] == 0:
             chosen = place
             break
-        if is_idle(&table.hosts[place]):
-            if chosen == HOSTS or spent_until(&table.hosts[place]) < spent_until(&table.hosts[chosen]):
+        host = &table.hosts[place]
+        # Only users add work, so a host without both stays so meanwhile.
+        if host.users == 0 and load(&host.queued_bytes) == 0 and load(&host.deferred) == 0:
+            if chosen == HOSTS or spent_until(host) < spent_until(&table.hosts[chosen]):
                 chosen = place
     if chosen == HOSTS:
         return first + <size_t>((hash >> 32) % PLACES)
     host = &table.hosts[chosen]
     memset(host.spent_until_ns, 0, sizeof(host.spent_until_ns))
     memset(host.refused, 0, sizeof(host.refused))
-    host.name[0] = 0
+    memset(host.name, 0, HOST_BYTES)
+    name = find_host(address, room, &length)
+    memcpy(host.name, name, min(length, <size_t>(HOST_BYTES - 1)))
     table.hashes[chosen] = hash
     return chosen
 
@@ -141,11 +142,12 @@ cdef inline pthread_mutex_t *mutex_at(Hosts *table, size_t place) noexcept nogil
     return &table.mutexes[place // PLACES % STRIPES]
 
 
-cdef uint16_t claim_host(Hosts *table, uint64_t hash) noexcept nogil:
-    """Any thread. The number of the host with this hash of its name. It stays the host's until `release_host`."""
+cdef uint16_t claim_host(Hosts *table, const char *address) noexcept nogil:
+    """Any thread. The number of the host of host:port. It stays the host's until `release_host`."""
+    cdef uint64_t hash = hash_of(table, address)
     cdef size_t place
     pthread_mutex_lock(mutex_of(table, hash))
-    place = place_of(table, hash)
+    place = place_of(table, hash, address)
     table.hosts[place].users += 1
     pthread_mutex_unlock(mutex_of(table, hash))
     return <uint16_t>place
@@ -158,8 +160,9 @@ cdef void release_host(Hosts *table, uint16_t number) noexcept nogil:
     pthread_mutex_unlock(mutex_at(table, number))
 
 
-cdef int64_t ended_of(Hosts *table, uint64_t hash) noexcept nogil:
-    """Any thread. Connections of the host of whose end control has not taken note."""
+cdef int64_t ended_of(Hosts *table, const char *address) noexcept nogil:
+    """Any thread. Connections of the host of host:port of whose end control has not taken note."""
+    cdef uint64_t hash = hash_of(table, address)
     cdef size_t place
     pthread_mutex_lock(mutex_of(table, hash))
     place = find_place(table, hash)
@@ -167,75 +170,36 @@ cdef int64_t ended_of(Hosts *table, uint64_t hash) noexcept nogil:
     return 0 if place == HOSTS else load(&table.hosts[place].ended)
 
 
-cdef void note_name(Host *host, const char *address, int fd) noexcept nogil:
-    """Any thread, under the mutex of the set. Without an address, that of the socket's peer."""
-    cdef char at_peer[ADDRESS_ROOM]
-    cdef char room[TEXT_ROOM]
-    cdef Peer peer
-    cdef size_t length
-    cdef const char *name
-    if host.name[0]:
-        return
-    if address == NULL:
-        write_peer(fd, at_peer, &peer)
-        address = at_peer
-    name = find_host(address, room, &length)
-    memcpy(host.name, name, min(length, <size_t>(HOST_BYTES - 1)))
-
-
-cdef bint take(Hosts *table, Host *host, int bucket, int64_t now_ms, const char *address, int fd) noexcept nogil:
-    """Any thread, under the mutex of the set. Take a token; False, and counted, where the bucket is empty.
-
-    ``address``: host:port, or NULL where ``fd`` is a socket whose peer is at the host.
-    """
+cdef bint take(Hosts *table, Host *host, int bucket, int64_t now_ms) noexcept nogil:
+    """Any thread, under the mutex of the set. Take a token; False, and counted, where the bucket is empty."""
     cdef int limited = CONNECTIONS if bucket == OF_CONNECTIONS else REQUESTS
     cdef int64_t now_ns = now_ms * NS_PER_MS, cost_ns = load(&table.cost_ns[limited])
     cdef int64_t spent_ns = min(max(host.spent_until_ns[bucket], now_ns), now_ns + BURST_NS) + cost_ns
     if spent_ns <= now_ns + BURST_NS:
         host.spent_until_ns[bucket] = spent_ns
         return True
-    note_name(host, address, fd)
     host.refused[limited] += 1
     add(&table.refused[limited], 1)
     return False
 
 
-cdef bint may_ask(Hosts *table, uint16_t number, int bucket, int64_t now_ms, const char *address, int fd) noexcept nogil:
+cdef bint may_ask(Hosts *table, uint16_t number, int bucket, int64_t now_ms) noexcept nogil:
     """Any thread. Take the token of a request: see `take`. ``number`` is claimed."""
     cdef bint has_one
     pthread_mutex_lock(mutex_at(table, number))
-    has_one = take(table, &table.hosts[number], bucket, now_ms, address, fd)
+    has_one = take(table, &table.hosts[number], bucket, now_ms)
     pthread_mutex_unlock(mutex_at(table, number))
     return has_one
 
 
-cdef bint may_connect(Hosts *table, uint64_t hash, int64_t now_ms, const char *address) noexcept nogil:
-    """Any thread. Take the token of a new connection: see `take`."""
+cdef bint may_connect(Hosts *table, const char *address, int64_t now_ms) noexcept nogil:
+    """Any thread. Take the token of a new connection of the host of host:port: see `take`."""
+    cdef uint64_t hash = hash_of(table, address)
     cdef bint has_one
     pthread_mutex_lock(mutex_of(table, hash))
-    has_one = take(table, &table.hosts[place_of(table, hash)], OF_CONNECTIONS, now_ms, address, -1)
+    has_one = take(table, &table.hosts[place_of(table, hash, address)], OF_CONNECTIONS, now_ms)
     pthread_mutex_unlock(mutex_of(table, hash))
     return has_one
-
-
-cdef bint take_refused_of(Hosts *table, size_t place, Host *out) noexcept nogil:
-    """Any thread. Copy a host whose requests or connections were refused, and forget that; False for any other."""
-    cdef pthread_mutex_t *mutex = mutex_at(table, place)
-    cdef Host *host = &table.hosts[place]
-    cdef bint was_refused
-    pthread_mutex_lock(mutex)
-    was_refused = host.refused[REQUESTS] != 0 or host.refused[CONNECTIONS] != 0
-    if was_refused:
-        memcpy(out.refused, host.refused, sizeof(host.refused))
-        memcpy(out.name, host.name, HOST_BYTES)
-        host.refused[REQUESTS] = host.refused[CONNECTIONS] = 0
-    pthread_mutex_unlock(mutex)
-    return was_refused
-
-
-cdef int64_t cost_of(int per_second) noexcept:
-    """Nanoseconds of one token, rounded down so that a full bucket has all its tokens; 0 without a limit."""
-    return SECOND_NS // per_second if per_second else 0
 
 
 cdef class HostTable:
@@ -259,15 +223,26 @@ cdef class HostTable:
     def limit(self, int requests, int connections):
         if requests < 0 or connections < 0:
             raise ValueError(f"{requests} requests and {connections} connections a second")
-        store(&self.table.cost_ns[REQUESTS], cost_of(requests))
-        store(&self.table.cost_ns[CONNECTIONS], cost_of(connections))
+        # Rounded down, so that a full bucket has all its tokens.
+        store(&self.table.cost_ns[REQUESTS], SECOND_NS // requests if requests else 0)
+        store(&self.table.cost_ns[CONNECTIONS], SECOND_NS // connections if connections else 0)
 
     def take_refused(self):
         cdef list rows = []
-        cdef Host host
-        for place in range(SETS * PLACES):
-            if take_refused_of(&self.table, place, &host):
-                rows.append((host.name.decode("ascii", "replace"), host.refused[REQUESTS], host.refused[CONNECTIONS]))
+        cdef char name[HOST_BYTES]
+        cdef int64_t requests, connections
+        cdef size_t place
+        cdef Host *host
+        for place in range(HOSTS):
+            host = &self.table.hosts[place]
+            pthread_mutex_lock(mutex_at(&self.table, place))
+            requests, connections = host.refused[REQUESTS], host.refused[CONNECTIONS]
+            if requests or connections:
+                host.refused[REQUESTS] = host.refused[CONNECTIONS] = 0
+                memcpy(name, host.name, HOST_BYTES)
+            pthread_mutex_unlock(mutex_at(&self.table, place))
+            if requests or connections:
+                rows.append((name.decode("ascii", "replace"), requests, connections))
         return rows
 
     @property

@@ -26,7 +26,6 @@ cdef enum MessageKind:
     TAKEN = 20  # the peer took the answers that a REPLY asked about
     LOOKED_UP = 23  # a connection's first lookup at this reactor [number: language code or -1], `moment` its version
     # To a reactor, from control or from another reactor.
-    ADD = 5  # a new connection [number: descriptor]
     CONTEXT_CHANGED = 6  # to the handshake thread: control has a context, or knows that there is none
     REPLY = 7  # [number: requests that are done; data: answers], `moment` of the bits and the number below
     END = 8  # close after the unsent answers
@@ -34,7 +33,7 @@ cdef enum MessageKind:
     CLOSE_IDLE = 10  # close the connections that are idle at `moment`, in milliseconds
     RESUME = 11  # control caught up: stalled connections may hand over frames again
     STOP = 12
-    MOVE = 14  # a connection of another thread, with its former id [data: the Connection]
+    MOVE = 14  # a connection of another thread, which control does not know [data: the Connection]
     APPLIED = 24  # registrations that lookups wait for have taken effect
     SHED = 21  # close connections of this reactor: too many bytes are held [number: kind of bytes]
 

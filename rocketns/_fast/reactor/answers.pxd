@@ -12,21 +12,8 @@ flood of such lookups is answered at once. All functions are for the reactor's t
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t
 
-from rocketns._fast.connections.connection cimport Connection
+from rocketns._fast.connections.connection cimport Buffer, Connection
 from rocketns._fast.reactor.reactor_state cimport Deferred, Reactor, Shared
-from rocketns._fast.tls.openssl cimport RECORD_BYTES_MAX, Progress
-
-cdef enum:
-    # Room for plain text beside as many bytes as were received: what OpenSSL has of an unfinished record.
-    UNFINISHED_RECORD_MAX = RECORD_BYTES_MAX + 1024
-
-cdef void send_wire(Reactor *reactor, Connection *connection) noexcept nogil
-cdef void send_answers(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil
-cdef void send_end(Reactor *reactor, Connection *connection) noexcept nogil
-cdef size_t input_memory(const Connection *connection) noexcept nogil
-cdef Progress open_received(
-    Reactor *reactor, Connection *connection, size_t received, uint8_t *plain, size_t room, size_t *got
-) noexcept nogil
 
 cdef bint is_applied(const Shared *shared, int64_t epoch) noexcept nogil
 cdef int deferred_wait_ms(const Reactor *reactor) noexcept nogil
@@ -34,8 +21,7 @@ cdef void end_round(Reactor *reactor) noexcept nogil
 cdef bint next_due(Reactor *reactor, Deferred *due) noexcept nogil
 cdef void free_deferred(Reactor *reactor) noexcept nogil
 
-cdef void send_scratch(Reactor *reactor, Connection *connection) noexcept nogil
-cdef bint may_ask(Reactor *reactor, Connection *connection) noexcept nogil
+cdef void send_written(Reactor *reactor, Connection *connection) noexcept nogil
 cdef bint refuse(Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size) noexcept nogil
 cdef size_t header_end(const uint8_t *frame, size_t size) noexcept nogil
 cdef bint answer(

@@ -1,15 +1,11 @@
-"""Answering lookups: recognised by the layout of earlier ones, written into the reactor's scratch, sent together.
+"""Answering lookups: recognised by the layout of earlier ones, written into one buffer of the reactor, sent together.
 
 Requests beyond the rate of their host are answered SYSTEM_BUSY here, so that control and the tables see none of them.
 A lookup without a route may be deferred: see answers.pxd.
 
-Bytes go to the socket as they are, or as records of TLS. What the socket does not take waits in the connection's output,
-as records. So a connection with unsent answers is the same with and without TLS.
-
 All functions are for the reactor's thread.
 """
 
-from libc.errno cimport EAGAIN, EINTR, errno
 from libc.stdint cimport uint16_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
@@ -22,95 +18,16 @@ from rocketns._fast.codec.requests cimport (
     UNANSWERED, RouteRequest, follows_layout, learn_layout, read_request, recognise_request
 )
 from rocketns._fast.codec.wire cimport HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, read_uint32
-from rocketns._fast.connections.connection cimport SENT_AT_ONCE_MAX, output_space, unsent
-from rocketns._fast.connections.hosts cimport HOSTS, OF_KNOWN, OF_STRANGERS, may_ask as host_may_ask
-from rocketns._fast.connections.messages cimport LOOKED_UP, Message, new_message, push
+from rocketns._fast.connections.connection cimport make_room, send_answers
+from rocketns._fast.connections.hosts cimport HOSTS
+from rocketns._fast.connections.messages cimport LOOKED_UP
 from rocketns._fast.reactor.reactor_state cimport (
-    DEFERRED_MAX, EPOCHS, LAYOUTS, SCRATCH_BYTES, SEALED_AT_ONCE_MAX, Limits, assert_reactor, id_of
+    DEFERRED_MAX, EPOCHS, LAYOUTS, Limits, assert_reactor, id_of, tell_control
 )
 from rocketns._fast.routes.asked_topics cimport HOST_NUMBERS, count_lookup, note_missed
 from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM, Answer, Routes, write_answer
-from rocketns._fast.system.sockets cimport MSG_DONTWAIT, MSG_NOSIGNAL, monotonic_ms, send
+from rocketns._fast.system.sockets cimport monotonic_ms
 from rocketns._fast.system.threads cimport add, assert_equal, count_one, load, pthread_mutex_lock, pthread_mutex_unlock
-from rocketns._fast.tls.openssl cimport HAS_FAILED, IS_DONE, open_records, openssl, seal, seal_end
-
-
-cdef void send_bytes(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil:
-    """Reactor thread only. Send them as they are, behind what is unsent."""
-    cdef size_t sent = 0, at_once = min(size, <size_t>SENT_AT_ONCE_MAX)
-    cdef ssize_t taken
-    cdef uint8_t *space
-    while sent < at_once and unsent(connection) == 0 and not connection.is_failed:
-        taken = send(connection.fd, data + sent, at_once - sent, MSG_NOSIGNAL | MSG_DONTWAIT)
-        if taken >= 0:
-            sent += <size_t>taken
-        elif errno == EAGAIN:
-            break
-        elif errno != EINTR:
-            connection.is_failed = True
-    if sent < size and not connection.is_failed:
-        space = output_space(connection, size - sent)
-        if space == NULL:
-            connection.is_failed = True
-        else:
-            memcpy(space, data + sent, size - sent)
-            connection.output_end += size - sent
-
-
-cdef void send_wire(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Reactor thread only. Send the records that OpenSSL wrote."""
-    if reactor.wire.outgoing_size:
-        send_bytes(reactor, connection, reactor.wire.outgoing, reactor.wire.outgoing_size)
-        reactor.wire.outgoing_size = 0
-
-
-cdef void send_answers(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil:
-    """Reactor thread only. Send plain text, as records where the connection has TLS."""
-    cdef size_t part
-    if connection.tls == NULL:
-        send_bytes(reactor, connection, data, size)
-        return
-    while size and not connection.is_failed:
-        part = min(size, <size_t>SEALED_AT_ONCE_MAX)
-        if not seal(connection.tls, &reactor.wire, data, part):
-            connection.is_failed = True
-        send_wire(reactor, connection)
-        data += part
-        size -= part
-
-
-cdef void send_end(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Reactor thread only. Say that nothing more comes, if the socket takes it at once."""
-    if connection.tls != NULL:
-        seal_end(connection.tls, &reactor.wire)
-        send_wire(reactor, connection)
-
-
-cdef size_t input_memory(const Connection *connection) noexcept nogil:
-    """Reactor thread only. The memory of the waiting input; also that of a record in OpenSSL which is not whole."""
-    cdef size_t size = connection.input_start + connection.input_size
-    if connection.tls != NULL and openssl.SSL_has_pending(connection.tls):
-        size += UNFINISHED_RECORD_MAX
-    return size
-
-
-cdef Progress open_received(
-    Reactor *reactor, Connection *connection, size_t received, uint8_t *plain, size_t room, size_t *got
-) noexcept nogil:
-    """Reactor thread only. The plain text of so many bytes in `scratch_received`.
-
-    ``room`` is at least UNFINISHED_RECORD_MAX larger than ``received``.
-    """
-    cdef Progress progress
-    reactor.wire.incoming, reactor.wire.incoming_size = reactor.scratch_received, received
-    progress = open_records(connection.tls, &reactor.wire, plain, room, got)
-    send_wire(reactor, connection)  # a reply to what the records ask for, or an alert
-    reactor.wire.incoming_size = 0
-    if progress == IS_DONE:
-        progress = HAS_FAILED  # more plain text than records: impossible
-    if progress == HAS_FAILED:
-        openssl.ERR_clear_error()
-    return progress
 
 
 assert_equal(HOST_NUMBERS, HOSTS)
@@ -230,7 +147,7 @@ cdef inline int choose_view(const Reactor *reactor, const Connection *connection
     if not connection.peer.is_known and not is_anybodys:
         return 0
     memcpy(address, connection.peer.address, ADDRESS_BYTES)
-    if is_anybodys and not is_ipv4(address):  # the socket's, see handshakes.announce
+    if is_anybodys and not is_ipv4(address):  # the socket's, see `opening.know_peer`
         memset(address + SUBSCRIBER_BYTES, 0, ADDRESS_BYTES - SUBSCRIBER_BYTES)
     return first_flags_of(routes.view_networks, address)
 
@@ -261,10 +178,10 @@ cdef struct Lookup:
     int view  # whose addresses its answer has
 
 
-cdef void send_scratch(Reactor *reactor, Connection *connection) noexcept nogil:
+cdef void send_written(Reactor *reactor, Connection *connection) noexcept nogil:
     """Reactor thread only. Send the answers written so far; what the peer does not take waits in the connection."""
-    send_answers(reactor, connection, reactor.scratch_out, reactor.out_size)
-    reactor.out_size = 0
+    send_answers(connection, &reactor.wire, reactor.written.data, reactor.written.size)
+    reactor.written.size = 0
 
 
 cdef bint recognise(
@@ -276,20 +193,11 @@ cdef bint recognise(
     if not recognise_request(frame, size, request):
         return False
     if connection.layouts_learnt == 0 and reactor.shared.tells_clients:
-        tell_client(reactor, connection, request)
+        tell_control(reactor, connection, LOOKED_UP, request.language_code, request.version)
     if connection.layouts_learnt < LEARNT_MAX:
         connection.layouts_learnt += 1
         connection.layout = find_layout(reactor, frame, size, request)
     return True
-
-
-cdef void tell_client(Reactor *reactor, Connection *connection, const RouteRequest *request) noexcept nogil:
-    """Reactor thread only. Report the sender's language and version to control; nothing if memory is short."""
-    cdef Message *message = new_message(LOOKED_UP, id_of(reactor, connection))
-    if message != NULL:
-        message.number, message.moment = request.language_code, request.version
-        message.queued.host = connection.host
-        push(&reactor.shared.to_control, message)
 
 
 cdef uint8_t find_layout(
@@ -329,41 +237,18 @@ cdef inline void finish_lookup(
                      answer.is_absent)
 
 
-cdef void compose(
-    Reactor *reactor, Connection *connection, Lookup *lookup, uint8_t *out, size_t room, Answer *answer
-) noexcept nogil:
-    """Reactor thread only. Write the answer from ``out`` on."""
+cdef void compose(Reactor *reactor, Connection *connection, Lookup *lookup, Answer *answer) noexcept nogil:
+    """Reactor thread only. Write the answer behind those that were written, if there is room."""
+    cdef Buffer *out = &reactor.written
     pthread_mutex_lock(&reactor.routes_mutex)
     lookup.view = view_of(reactor, connection, &lookup.request)
     write_answer(reactor.shared.routes, &lookup.request, lookup.view, reactor.shared.limits.serialize_type,
-                 reactor.shared.limits.version, out, room, answer)
+                 reactor.shared.limits.version, out.data + out.size, out.room - out.size, answer)
     finish_lookup(reactor, connection, lookup, answer)
     pthread_mutex_unlock(&reactor.routes_mutex)
     if answer.size > 0:
+        out.size += <size_t>answer.size
         reactor.turn_bytes += <size_t>answer.size
-
-
-cdef void answer_in_scratch(Reactor *reactor, Connection *connection, Lookup *lookup, Answer *answer) noexcept nogil:
-    """Reactor thread only."""
-    cdef size_t used = reactor.out_size
-    compose(reactor, connection, lookup, reactor.scratch_out + used, SCRATCH_BYTES - used, answer)
-    if answer.size > 0:
-        reactor.out_size += <size_t>answer.size
-
-
-cdef void answer_in_memory(Reactor *reactor, Connection *connection, Lookup *lookup, Answer *answer) noexcept nogil:
-    """Reactor thread only. For an answer that is larger than the scratch. NO_ROOM where there is no memory."""
-    cdef size_t room = SCRATCH_BYTES
-    cdef uint8_t *space
-    while answer.size == NO_ROOM:
-        room *= 2
-        space = <uint8_t *>malloc(room)
-        if space == NULL:
-            return
-        compose(reactor, connection, lookup, space, room, answer)
-        if answer.size > 0:
-            send_answers(reactor, connection, space, <size_t>answer.size)
-        free(space)
 
 
 cdef bint answer(
@@ -384,32 +269,24 @@ cdef bint answer(
     if connection.is_guarded and not may_look_up(&reactor.known_policy, &lookup.request):
         return False
     lookup.frame, lookup.size, lookup.was_deferred = frame, size, was_deferred
-    answer_in_scratch(reactor, connection, &lookup, &written)
-    if written.size == NO_ROOM and reactor.out_size:
-        send_scratch(reactor, connection)
-        answer_in_scratch(reactor, connection, &lookup, &written)
-    if written.size == NO_ROOM:
-        answer_in_memory(reactor, connection, &lookup, &written)
-    if written.size == HANDED_OVER or written.size == NO_ROOM:
+    compose(reactor, connection, &lookup, &written)
+    while written.size == NO_ROOM:
+        if reactor.written.size:
+            send_written(reactor, connection)
+        elif not make_room(&reactor.written, reactor.written.room * 2):  # it stays as large as the largest answer
+            return False
+        compose(reactor, connection, &lookup, &written)
+    if written.size == HANDED_OVER:
         return False
     if written.size == DEFERRED:
         return True
     count_one(&connection.answered)
-    count_one(&reactor.absent if written.is_absent else &reactor.answered)
+    count_one(&reactor.lookups[written.is_absent])
     if lookup.view:
         count_one(&reactor.of_views[lookup.view - 1])
     if connection.is_guarded:
         count_one(&reactor.signed_lookups)
     return True
-
-
-cdef bint may_ask(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Reactor thread only. Take a token of the connection's host, unless its next frame has one."""
-    cdef int bucket = OF_KNOWN if connection.is_known else OF_STRANGERS
-    cdef const char *announced = connection.address if reactor.shared.limits.trusts_announced else NULL
-    if connection.is_let_through:
-        return True
-    return host_may_ask(reactor.shared.hosts, connection.host, bucket, reactor.now_ms, announced, connection.fd)
 
 
 cdef bint refuse(Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size) noexcept nogil:
@@ -426,13 +303,13 @@ cdef bint refuse(Reactor *reactor, Connection *connection, const uint8_t *frame,
     if not is_read and not read_request(frame, size, &request):
         return False
     if request.flag & UNANSWERED == 0:
-        if reactor.out_size + HEAD_BYTES_MAX > SCRATCH_BYTES:
-            send_scratch(reactor, connection)
-        out = reactor.scratch_out + reactor.out_size
+        if reactor.written.size + HEAD_BYTES_MAX > reactor.written.room:
+            send_written(reactor, connection)
+        out = reactor.written.data + reactor.written.size
         size = <size_t>(put_error(
             out, SYSTEM_BUSY, request.opaque, limits.serialize_type, limits.version, TOO_MANY_REQUESTS, NULL
         ) - out)
-        reactor.out_size += size
+        reactor.written.size += size
         reactor.turn_bytes += size
     return True
 

@@ -1,133 +1,55 @@
-"""The connection table of a reactor: how connections enter it, may stay, and leave it.
+"""The connections of a reactor: their table, what they hold, and which of them are closed.
 
 The table is an array. A connection's id holds its index and a generation, which is never used twice. A message to a
 closed connection finds another generation at the index, or none, and is dropped.
 
-Whether a connection may stay, and which of its lookups a reactor answers, is decided by its networks, once a policy. A
-turn compares the generation that the connection was judged by with the one in force: one comparison. A lookup costs one
-more, unless it is guarded.
+Over the limit for all connections together, connections are closed:
+
+- Connections from which a broker registered come last, while they hold no more than half of the limit.
+- If a host holds more than an eighth of the limit, and more than one frame, it is a connection of that host. Else hosts
+  do not matter: who holds more than all others may be a broker with a large registration.
+- Of these it is the connection that has made no progress for the longest time.
+- Where no host holds too much of OpenSSL's memory, handshakes are given up first: see `opening.hold_handshake`.
+- A connection that holds less than half of an even share is none of them: see `Limits.listed_bytes_min`. All such
+  together hold less than half of the limit, so there is always another.
+
+Each reactor publishes for each of its lists since when the first connection is without progress. The
+thread that notices the excess closes its own connection if that is the one. Otherwise it asks the owner, who looks
+again before it closes: the published numbers may have changed, and too many connections must not go.
+
+A connection that is idle for its limit, or makes no progress for progressSeconds, is closed at any fill: the whole
+connection table is checked for it, a part in each round of the loop.
 """
 
-from libc.errno cimport EAGAIN, EINTR, errno
-from libc.stddef cimport size_t
-from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, strdup, strlen
+from libc.stdint cimport uint8_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, strlen
 
 from posix.unistd cimport close
 
-from rocketns._fast.access.networks cimport MAY_LOOK_UP, Peer, flags_of, read_socket_address
-from rocketns._fast.access.policy cimport copy_policy
-from rocketns._fast.connections.connection cimport FAILED, PEER_CLOSED, count_held, drop_input, drop_output
+from rocketns._fast.access.networks cimport Peer
+from rocketns._fast.connections.connection cimport (
+    CARRIED, ENDED, FAILED, IDLE, PEER_CLOSED, STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE, TLS_FAILED,
+    TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT_IN_ALL, WITHOUT_CONTEXT, Links, drop
+)
 from rocketns._fast.connections.hosts cimport (
-    ADDRESS_ROOM, HOSTS, KINDS, TEXT_ROOM, claim_host, find_host, host_hash, leave_ring, release_host, write_peer
+    ADDRESS_ROOM, KINDS, KNOWN, OUTPUT, STRANGERS, add_held, leave_ring, release_host, write_peer
 )
-from rocketns._fast.connections.messages cimport (
-    CLOSED, MOVE, OPENED, OPENED_LISTENER_SHIFT, REFUSED, Message, free_message, message_with, new_message, push
-)
+from rocketns._fast.connections.messages cimport MOVE, REFUSED, SHED, Message, message_with, new_message, push
 from rocketns._fast.reactor.reactor_state cimport (
-    TABLE_MAX, assert_reactor, find_connection, handshake_thread, id_of, send_message
+    ConnectionList, Holders, Limits, assert_reactor, find_connection, id_of, send_message
 )
-from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport (
-    EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, EPOLLONESHOT, MSG_DONTWAIT, MSG_PEEK, epoll_ctl, epoll_event, recv
+    EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, EPOLLONESHOT, EPOLLOUT, epoll_ctl, epoll_event
 )
-from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock
-from rocketns._fast.tls.openssl cimport X509, openssl
-
-cdef enum:
-    TABLE_MIN = 64
-
-
-cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Reactor thread only. Take it off the table, the totals, and the lists of holders and of stalled connections."""
-    cdef int kind
-    assert_reactor(reactor, "remove_connection")
-    for kind in range(KINDS):
-        count_held(&reactor.holders[kind], kind, connection, 0, reactor.now_ms)
-    leave_ring(reactor.waiting, &connection.queued)
-    pthread_mutex_lock(&reactor.table_mutex)
-    reactor.connections[connection.index] = NULL
-    pthread_mutex_unlock(&reactor.table_mutex)
-    reactor.free_indexes[reactor.free_count] = connection.index
-    reactor.free_count += 1
-    add(&reactor.carried, -1)
-
-
-cdef void free_connection(Connection *connection) noexcept nogil:
-    """The owner of the connection only. It is in no table, and its descriptor is closed."""
-    if connection.tls != NULL:
-        openssl.SSL_free(connection.tls)
-    drop_input(connection)
-    drop_output(connection)
-    free(connection.close_notice)
-    free(connection.address)
-    free(connection)
-
-
-cdef void release_connection(Shared *shared, Connection *connection, int ending) noexcept nogil:
-    """The owner of the connection only. It is in no table. Close it, send control its close notice, free it."""
-    close(connection.fd)
-    if connection.close_notice != NULL:  # it counts as gone before it no longer counts as open
-        add(&shared.gone, 1)
-        add(&shared.hosts.hosts[connection.host].ended, 1)
-    elif connection.host < HOSTS:
-        release_host(shared.hosts, connection.host)  # else control does, when it takes note of the end
-    add(&shared.connections, -1)
-    if connection.close_notice != NULL:
-        connection.close_notice.number = ending
-        push(&shared.to_control, connection.close_notice)
-        connection.close_notice = NULL
-    free_connection(connection)
-
-
-cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil:
-    """Reactor thread only. The connection is gone afterwards."""
-    remove_connection(reactor, connection)
-    release_connection(reactor.shared, connection, ending)
-
-
-cdef int64_t lookups_of(Reactor *reactor, uint64_t id) noexcept nogil:
-    """Any thread. The connection's lookups that reactors answered; -1 where this reactor does not have it."""
-    cdef Connection *connection
-    cdef int64_t answered = -1
-    pthread_mutex_lock(&reactor.table_mutex)
-    connection = find_connection(reactor, id)
-    if connection != NULL:
-        answered = load(&connection.answered)
-    pthread_mutex_unlock(&reactor.table_mutex)
-    return answered
-
-
-cdef bint make_table_room(Reactor *reactor) noexcept nogil:
-    """Reactor thread only. Room for one more connection; False where there is no memory or the table is full."""
-    cdef uint32_t room
-    cdef Connection **connections
-    cdef uint32_t *free_indexes
-    if reactor.free_count or reactor.table_count < reactor.table_room:
-        return True
-    room = max(reactor.table_room * 2, <uint32_t>TABLE_MIN)
-    if room > TABLE_MAX:
-        return False
-    pthread_mutex_lock(&reactor.table_mutex)
-    connections = <Connection **>realloc(reactor.connections, room * sizeof(Connection *))
-    if connections != NULL:
-        reactor.connections = connections
-    pthread_mutex_unlock(&reactor.table_mutex)
-    free_indexes = <uint32_t *>realloc(reactor.free_indexes, room * sizeof(uint32_t))
-    if free_indexes != NULL:
-        reactor.free_indexes = free_indexes
-    if connections == NULL or free_indexes == NULL:
-        return False
-    reactor.table_room = room
-    return True
+from rocketns._fast.system.threads cimport add, pthread_mutex_lock, pthread_mutex_unlock, store
+from rocketns._fast.tls.openssl cimport openssl
 
 
 cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Reactor thread only. Give it an id and wait for its events; False where there is no room or no memory."""
+    """Reactor thread only. Give it an id and wait for its events; False where the system has no memory."""
     cdef epoll_event event
     assert_reactor(reactor, "insert_connection")
-    if not make_table_room(reactor):
-        return False
     reactor.generation += 1
     connection.generation = reactor.generation
     connection.armed = EPOLLONESHOT if reactor.shakes_hands else EPOLLIN
@@ -148,200 +70,306 @@ cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept n
     return False
 
 
-cdef void add_connection(Reactor *reactor, int fd, uint8_t listener) noexcept nogil:
-    """Reactor thread only. A new connection; the descriptor is closed where there is no room."""
-    cdef Connection *connection = <Connection *>calloc(1, sizeof(Connection))
-    if connection == NULL:
-        close(fd)
-        add(&reactor.shared.connections, -1)
-        return
-    connection.fd, connection.is_new, connection.ending, connection.host = fd, True, FAILED, HOSTS
-    connection.active_ms, connection.listener = reactor.now_ms, listener
-    connection.idle_ms_max = load(&reactor.shared.idle_ms_max)
-    if not insert_connection(reactor, connection):
-        release_connection(reactor.shared, connection, FAILED)
+cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Reactor thread only. Take it off the table, the totals, and the lists of holders and of stalled connections."""
+    cdef int kind
+    assert_reactor(reactor, "remove_connection")
+    for kind in range(KINDS):
+        count_held(reactor, kind, connection, 0)
+    leave_ring(reactor.waiting, &connection.queued)
+    pthread_mutex_lock(&reactor.table_mutex)
+    reactor.connections[connection.index] = NULL
+    pthread_mutex_unlock(&reactor.table_mutex)
+    reactor.free_indexes[reactor.free_count] = connection.index
+    reactor.free_count += 1
+    add(&reactor.carried, -1)
 
 
-cdef uint8_t *copy_certificate(const Connection *connection, size_t *size) noexcept nogil:
-    """The owner of the connection only. The peer's certificate (DER), if its names are proven; else NULL."""
-    cdef X509 *certificate
-    cdef unsigned char *end
-    cdef uint8_t *der = NULL
-    cdef int length
-    size[0] = 0
-    if connection.tls == NULL or not connection.shows_names:
-        return NULL
-    certificate = openssl.SSL_get1_peer_certificate(connection.tls)
-    if certificate == NULL:
-        return NULL
-    length = openssl.i2d_X509(certificate, NULL)
-    if length > 0:
-        der = <uint8_t *>malloc(<size_t>length)
-    if der != NULL:
-        end = der
-        size[0] = <size_t>openssl.i2d_X509(certificate, &end)
-    openssl.X509_free(certificate)
-    openssl.ERR_clear_error()
-    return der
+cdef void release_connection(Shared *shared, Connection *connection, int ending) noexcept nogil:
+    """The owner of the connection only. It is in no table. Close it, send control its close notice, free it."""
+    close(connection.fd)
+    if connection.close_notice != NULL:  # it counts as gone before it no longer counts as open
+        add(&shared.gone, 1)
+        add(&shared.hosts.hosts[connection.host].ended, 1)
+    elif connection.host < HOSTS:
+        release_host(shared.hosts, connection.host)  # else control does, when it takes note of the end
+    add(&shared.connections, -1)
+    if connection.close_notice != NULL:
+        connection.close_notice.number, connection.close_notice.queued.host = ending, connection.host
+        push(&shared.to_control, connection.close_notice)
+    if connection.tls != NULL:
+        openssl.SSL_free(connection.tls)
+    drop(&connection.input)
+    drop(&connection.output)
+    free(connection.address)
+    free(connection)
 
 
-cdef Message *message_of_opened(Reactor *reactor, Connection *connection, const char *socket_address) noexcept nogil:
+cdef Message *message_of_refused(const Connection *connection, const char *reason) noexcept nogil:
     """Reactor thread only. NULL where there is no memory."""
-    cdef char room[TEXT_ROOM]
-    cdef const char *shown = connection.address if connection.is_announced else socket_address
-    cdef size_t length = strlen(shown), host_length, der_size, at
-    cdef const char *host = find_host(socket_address, room, &host_length)
-    cdef uint8_t *der = copy_certificate(connection, &der_size)
-    cdef Message *message
-    if not connection.is_announced:
-        host_length = 0
-    message = message_with(OPENED, id_of(reactor, connection), length + 1 + host_length + 1 + der_size)
-    if message == NULL:
-        free(der)
-        return NULL
-    memcpy(message.data, shown, length + 1)
-    at = length + 1
-    memcpy(message.data + at, host, host_length)
-    at += host_length
-    message.data[at] = 0
-    if der != NULL:
-        memcpy(message.data + at + 1, der, der_size)
-    free(der)
-    message.number = connection.host
-    message.moment = (connection.tls != NULL) | connection.listener << OPENED_LISTENER_SHIFT
-    return message
-
-
-cdef void know_host(Reactor *reactor, Connection *connection, const char *socket_address) noexcept nogil:
-    """The owner of the connection only, which holds no bytes. Whose it is: the socket's host, and the announced one where
-    only trusted proxies announce hosts.
-    """
-    cdef bint is_announced = connection.is_announced and reactor.shared.limits.trusts_announced
-    connection.host_hash = host_hash(connection.address if is_announced else socket_address, &reactor.shared.hosts.key)
-    if connection.host < HOSTS:
-        release_host(reactor.shared.hosts, connection.host)
-    connection.host = claim_host(reactor.shared.hosts, connection.host_hash)
-
-
-cdef bint report_opened(Reactor *reactor, Connection *connection, const char *socket_address) noexcept nogil:
-    """Reactor thread only. Tell control of a connection and its peer; False where there is no memory.
-
-    The close notice is made here, so its allocation cannot fail later. Both are pushed by this thread to one queue, so
-    control sees OPENED before any frame of the connection, and CLOSED after the last.
-    """
-    cdef bint keeps_address = reactor.shared.counts_clients
-    cdef Message *message = message_of_opened(reactor, connection, socket_address)
-    connection.close_notice = new_message(CLOSED, id_of(reactor, connection))
-    if message == NULL or connection.close_notice == NULL:
-        if message != NULL:
-            free_message(message)
-        free(connection.close_notice)
-        connection.close_notice = NULL
-        return False
-    if connection.is_announced and not keeps_address and not reactor.shared.limits.trusts_announced:
-        free(connection.address)
-        connection.address = NULL
-    if keeps_address and not connection.is_announced:
-        connection.address = strdup(socket_address)
-    if connection.address != NULL:
-        connection.address_hash = hash_bytes(
-            <const uint8_t *>connection.address, strlen(connection.address), &reactor.shared.routes.key
-        )
-    message.queued.host = connection.close_notice.queued.host = connection.host
-    push(&reactor.shared.to_control, message)
-    return True
-
-
-cdef bint move(Reactor *reactor, Connection *connection, Reactor *target) noexcept nogil:
-    """Reactor thread only. Give the connection to another thread; False where there is no memory."""
-    cdef Message *message = new_message(MOVE, id_of(reactor, connection))
-    if message == NULL:
-        return False
-    epoll_ctl(reactor.epoll_fd, EPOLL_CTL_DEL, connection.fd, NULL)
-    remove_connection(reactor, connection)
-    message.data = <uint8_t *>connection
-    send_message(target, message)
-    return True
-
-
-cdef void refuse_connection(Reactor *reactor, Connection *connection, int ending, const char *reason) noexcept nogil:
-    """Reactor thread only. Close a connection that control does not know, and tell it why. It is gone afterwards."""
     cdef char socket_address[ADDRESS_ROOM]
-    cdef Message *message
     cdef const char *shown = connection.address
-    cdef size_t length, reason_length = strlen(reason)
+    cdef Message *message
+    cdef size_t length
     cdef Peer ignored
     if shown == NULL:
         write_peer(connection.fd, socket_address, &ignored)
         shown = socket_address
-    length = strlen(shown)
-    message = message_with(REFUSED, 0, length + 1 + reason_length)
+    length = strlen(shown) + 1
+    message = message_with(REFUSED, 0, length + strlen(reason))
     if message != NULL:
-        memcpy(message.data, shown, length + 1)
-        memcpy(message.data + length + 1, reason, reason_length)
-        message.number, message.queued.host = ending, connection.host
-        add(&reactor.shared.gone, 1)
-        if connection.host < HOSTS:  # for the message, until control takes note of it
-            message.queued.host = claim_host(reactor.shared.hosts, connection.host_hash)
-            add(&reactor.shared.hosts.hosts[message.queued.host].ended, 1)
-        push(&reactor.shared.to_control, message)
-    close_connection(reactor, connection, ending)
+        memcpy(message.data, shown, length)
+        memcpy(message.data + length, reason, strlen(reason))
+    return message
 
 
-cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Reactor thread only. Look at the first byte of a new connection. True: it is plain, and still this reactor's.
+cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil:
+    """Reactor thread only. The connection is gone afterwards. Control hears of it, unless it does not know the connection
+    and its frames were to come, or nobody here decided to end it."""
+    cdef const char *reason = b""
+    if ending == TLS_FAILED:
+        reason = reactor.wire.reason
+    if connection.stage > CARRIED and ending != PEER_CLOSED and ending != FAILED and ending != ENDED:
+        connection.close_notice = message_of_refused(connection, reason)
+    remove_connection(reactor, connection)
+    release_connection(reactor.shared, connection, ending)
 
-    False: nothing came yet, or the handshake thread has it now, or it was closed.
+
+cdef void send_connection(Reactor *target, Connection *connection) noexcept nogil:
+    """The owner of the connection only. It is in no table, and control does not know it. Another thread gets it."""
+    cdef Message *message = new_message(MOVE, 0)
+    if message == NULL:
+        release_connection(target.shared, connection, FAILED)
+        return
+    message.data = <uint8_t *>connection
+    send_message(target, message)
+
+
+cdef void move(Reactor *reactor, Connection *connection, Reactor *target) noexcept nogil:
+    """Reactor thread only. Give a connection of this reactor to another thread."""
+    epoll_ctl(reactor.epoll_fd, EPOLL_CTL_DEL, connection.fd, NULL)
+    remove_connection(reactor, connection)
+    send_connection(target, connection)
+
+
+cdef int64_t lookups_of(Reactor *reactor, uint64_t id) noexcept nogil:
+    """Any thread. The connection's lookups that reactors answered; -1 where this reactor does not have it."""
+    cdef Connection *connection
+    cdef int64_t answered = -1
+    pthread_mutex_lock(&reactor.table_mutex)
+    connection = find_connection(reactor, id)
+    if connection != NULL:
+        answered = load(&connection.answered)
+    pthread_mutex_unlock(&reactor.table_mutex)
+    return answered
+
+
+cdef inline void publish(Reactor *reactor, int kind, const Connection *connection) noexcept nogil:
+    """Reactor thread only. Other threads may read a value that is a moment old."""
+    cdef Holders *holders = &reactor.holders[kind]
+    cdef const Connection *first = holders.lists[connection.is_known][connection.host].first
+    store(&holders.oldest_ms[connection.is_known][connection.host], 0 if first == NULL else first.progress_ms[kind])
+
+
+cdef void enlist(Reactor *reactor, int kind, Connection *connection) noexcept nogil:
+    """Reactor thread only. Append it to its list."""
+    cdef ConnectionList *members = &reactor.holders[kind].lists[connection.is_known][connection.host]
+    cdef Links *links = &connection.links[kind]
+    links.older, links.newer = members.last, NULL
+    if members.last == NULL:
+        members.first = connection
+        publish(reactor, kind, connection)
+    else:
+        members.last.links[kind].newer = connection
+    members.last = connection
+    connection.is_listed[kind] = True
+
+
+cdef void strike(Reactor *reactor, int kind, Connection *connection) noexcept nogil:
+    """Reactor thread only. Remove it from its list."""
+    cdef ConnectionList *members = &reactor.holders[kind].lists[connection.is_known][connection.host]
+    cdef Links *links = &connection.links[kind]
+    connection.is_listed[kind] = False
+    if links.newer == NULL:
+        members.last = links.older
+    else:
+        links.newer.links[kind].older = links.older
+    if links.older != NULL:
+        links.older.links[kind].newer = links.newer
+    else:
+        members.first = links.newer
+        publish(reactor, kind, connection)
+
+
+cdef void note_progress(Reactor *reactor, int kind, Connection *connection) noexcept nogil:
+    """Reactor thread only. Enough came, or was taken, or the peer was kept waiting until now."""
+    connection.progress_ms[kind], connection.moved[kind] = reactor.now_ms, 0
+    if connection.is_listed[kind]:
+        strike(reactor, kind, connection)
+        enlist(reactor, kind, connection)
+
+
+cdef void hold(Reactor *reactor, int kind, Connection *connection, size_t size) noexcept nogil:
+    """Reactor thread only. The connection holds ``size`` bytes from now on. To be listed is progress."""
+    cdef bint is_many = <int64_t>size >= reactor.shared.limits.listed_bytes_min[kind]
+    add_held(reactor.shared.hosts, kind, connection.is_known, connection.host,
+             <int64_t>size - <int64_t>connection.held[kind])
+    if connection.held[kind] == 0 or (is_many and not connection.is_listed[kind]):
+        connection.progress_ms[kind], connection.moved[kind] = reactor.now_ms, 0
+    connection.held[kind] = size
+    if is_many and not connection.is_listed[kind]:
+        enlist(reactor, kind, connection)
+    elif connection.is_listed[kind] and not is_many:
+        strike(reactor, kind, connection)
+
+
+cdef void note_known(Reactor *reactor, Connection *connection, bint is_known) noexcept nogil:
+    """Reactor thread only. Whether a broker registered from it."""
+    cdef int kind
+    cdef size_t held[KINDS]
+    if connection.is_known == is_known:
+        return
+    for kind in range(KINDS):
+        held[kind] = connection.held[kind]
+        hold(reactor, kind, connection, 0)
+    connection.is_known = is_known
+    for kind in range(KINDS):
+        if held[kind]:
+            hold(reactor, kind, connection, held[kind])
+
+
+cdef enum:
+    CLOSED_AT_ONCE_MAX = 64  # the next turn, or round, goes on where that is not enough
+    CHECKED_AT_ONCE_MAX = 4096  # in one round of the loop
+    STAYS = -1  # in place of an Ending
+
+
+cdef bint find_oldest(
+    const Shared *shared, int kind, int owner, uint32_t first, uint32_t end, Victim *victim
+) noexcept nogil:
+    """Any thread. Look at the owner's lists, or those of ANY, of hosts from ``first`` to before ``end``: for all hosts
+    some microseconds. False if there is no victim.
     """
-    cdef uint8_t first
-    cdef char address[ADDRESS_ROOM]
-    cdef ssize_t got = recv(connection.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT)
-    if got < 0 and (errno == EAGAIN or errno == EINTR):
-        return False
-    if got == 1 and first == 0 and reactor.shared.limits.takes_plain:
-        connection.is_new, connection.is_detecting = False, True
-        write_peer(connection.fd, address, &connection.peer)
-        know_host(reactor, connection, address)
-        if report_opened(reactor, connection, address):
-            return True
-    elif got == 1 and move(reactor, connection, handshake_thread(reactor.shared)):
-        return False
-    close_connection(reactor, connection, PEER_CLOSED if got == 0 else FAILED)
-    return False
+    cdef int64_t oldest_ms = 0, since_ms
+    cdef int each
+    cdef uint32_t number
+    for each in range(shared.reactor_count):
+        if owner != ANY and owner != each:
+            continue
+        for number in range(first, end):
+            since_ms = load(&shared.reactors[each].holders[kind].oldest_ms[victim.known][number])
+            if since_ms and (since_ms < oldest_ms or oldest_ms == 0):
+                oldest_ms, victim.owner, victim.number = since_ms, each, number
+    return oldest_ms != 0
 
 
-cdef int flags_of_peer(const Policy *policy, const Peer *peer) noexcept nogil:
-    """With the policy's mutex. A peer without an IP address is in no network, not even in ::/0."""
-    return flags_of(policy.networks, peer.address) if peer.is_known and policy.networks != NULL else 0
+cdef bint find_victim(const Shared *shared, int kind, int owner, Victim *victim) noexcept nogil:
+    """Any thread. Whether a connection of this owner, or of ANY, is to be closed now.
 
-
-cdef bint turn_stranger_away(Policy *policy, int fd, const sockaddr_storage *address) noexcept nogil:
-    """Any reactor's thread. Close a connection that was just accepted if no network has its address; True if so.
-
-    Where a PROXY header is to come, the balancer's own address must be in a network.
+    If a greedy host brings nothing any more, its connections are soon the longest without progress.
     """
-    cdef Peer peer
-    cdef bint is_stranger
-    read_socket_address(address, &peer)
-    pthread_mutex_lock(&policy.mutex)
-    is_stranger = load(&policy.closes_strangers) and flags_of_peer(policy, &peer) == 0
-    pthread_mutex_unlock(&policy.mutex)
-    if is_stranger:
-        close(fd)
-        add(&policy.strangers_closed, 1)
-    return is_stranger
+    cdef uint32_t host
+    if excess(shared, kind) <= 0:
+        return False
+    victim.known = STRANGERS
+    if load(&shared.hosts.known_bytes[kind]) > shared.limits.held_bytes_max[kind] // 2:
+        victim.known = KNOWN
+    host = greedy_host(shared, kind, victim.known)
+    if host < HOSTS and find_oldest(shared, kind, owner, host, host + 1, victim):
+        return True
+    return find_oldest(shared, kind, owner, 0, HOSTS, victim)
 
 
-cdef bint admit(Policy *policy, KnownPolicy *known, Connection *connection) noexcept nogil:
-    """Reactor thread only. Judge a connection by the policy in force. False: it is a stranger, and must be closed."""
-    cdef bint is_stranger
-    pthread_mutex_lock(&policy.mutex)
-    copy_policy(policy, known)
-    connection.access_generation = <uint32_t>known.generation
-    connection.access_flags = flags_of_peer(policy, &connection.peer)
-    connection.is_guarded = policy.guards_lookups and not connection.access_flags & MAY_LOOK_UP
-    is_stranger = load(&policy.closes_strangers) and connection.access_flags == 0
-    pthread_mutex_unlock(&policy.mutex)
-    if is_stranger:
-        add(&policy.strangers_closed, 1)
-    return not is_stranger
+cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil:
+    """Any thread. Send one request; further ones are dropped until the owner has begun.
+
+    The owner clears `asked` before it looks. A thread that notices an excess after that asks again, and one that
+    noticed it before is served by the look that follows.
+    """
+    cdef Message *message
+    if add(&shared.asked[kind], 1) != 1:
+        return
+    message = new_message(SHED, 0)
+    if message == NULL:
+        store(&shared.asked[kind], 0)
+        return
+    message.number = kind
+    send_message(shared.reactors[owner], message)
+
+
+cdef void shed(Reactor *reactor, int kind, Connection *connection) noexcept nogil:
+    """Reactor thread only. Close the connection, because all together hold too much."""
+    cdef int ending = TOO_MUCH_UNSENT_IN_ALL if kind == OUTPUT else TOO_MUCH_UNFINISHED
+    close_connection(reactor, connection, STALLED_HANDSHAKE if kind == TLS and connection.stage > CARRIED else ending)
+
+
+cdef Connection *relieve(Reactor *reactor, int kind, Connection *adding) noexcept nogil:
+    """Reactor thread only. Close connections of this reactor while they are those to be closed.
+
+    Far over the limit they need not be: nobody waits for another thread then, and ``adding``, which holds more than
+    before, is closed where that is not enough. NULL where it is NULL or was closed; else ``adding``.
+    """
+    cdef Shared *shared = reactor.shared
+    cdef Victim victim
+    cdef Connection *connection
+    cdef int owner
+    assert_reactor(reactor, "relieve")
+    for _ in range(CLOSED_AT_ONCE_MAX):
+        if not find_victim(shared, kind, ANY, &victim):
+            return adding
+        owner = victim.owner
+        if owner != reactor.number:
+            ask_to_close(shared, kind, owner)
+            if not is_far_over(shared, kind) or not find_victim(shared, kind, reactor.number, &victim):
+                break
+        connection = reactor.holders[kind].lists[victim.known][victim.number].first
+        if connection == adding:
+            adding = NULL
+        shed(reactor, kind, connection)
+    if adding != NULL and is_far_over(shared, kind) and adding.is_listed[kind]:
+        shed(reactor, kind, adding)
+        return NULL
+    return adding
+
+
+cdef int overdue(const Reactor *reactor, const Connection *connection, int64_t now_ms) noexcept nogil:
+    """Reactor thread only. Why it is to be closed now; STAYS where it may stay.
+
+    It could not finish closing for a round. Or its handshake takes too long; nobody is late while control makes the
+    context. Or no byte came for its limit. Or it makes no progress: too little of the answers was taken, or too little
+    of an unfinished frame came. A peer whose input is not read is not to blame for its frame, unless it reads no answers.
+    """
+    cdef const Limits *limits = &reactor.shared.limits
+    cdef int64_t since_ms = now_ms - limits.progress_ms_max
+    cdef uint32_t blamed = EPOLLIN | EPOLLOUT if connection.has_frames else EPOLLIN
+    if connection.is_ending:
+        return connection.ending if connection.ending_ms < now_ms else STAYS
+    if connection.stage > CARRIED and connection.stage != WITHOUT_CONTEXT:
+        if 0 < limits.handshake_ms_max <= now_ms - connection.began_ms:
+            return STALLED_HANDSHAKE
+    if 0 < connection.idle_ms_max <= now_ms - connection.active_ms:
+        return IDLE
+    if limits.progress_ms_max == 0:
+        return STAYS
+    if connection.held[OUTPUT] and connection.progress_ms[OUTPUT] <= since_ms:
+        return STALLED_ANSWERS
+    if connection.held[INPUT] and connection.progress_ms[INPUT] <= since_ms and connection.armed & blamed:
+        return STALLED_FRAME
+    return STAYS
+
+
+cdef void close_some_idle(Reactor *reactor) noexcept nogil:
+    """Reactor thread only. Check some of the connections that are still to be checked."""
+    cdef Connection *connection
+    cdef int closed = 0, ending
+    for _ in range(CHECKED_AT_ONCE_MAX):
+        if reactor.idle_left == 0 or closed == CLOSED_AT_ONCE_MAX:
+            return
+        reactor.idle_left -= 1
+        connection = reactor.connections[reactor.idle_left]
+        if connection == NULL:
+            continue
+        ending = overdue(reactor, connection, reactor.idle_at_ms)
+        if ending != STAYS:
+            close_connection(reactor, connection, ending)
+            closed += 1

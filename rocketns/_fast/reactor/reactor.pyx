@@ -1,8 +1,5 @@
 """The loop of a reactor: level-triggered epoll over the listening sockets, the connections and the inbox.
 
-New connections are accepted by the first reactor, and dealt out among all. Those that begin with a PROXY header or with
-TLS come back from the handshake thread.
-
 How long lookups take is measured in a sample of the loop's rounds, about one in SAMPLED. The distance varies, so that
 samples do not fall into step with the requests of clients. In a sampled round the clock is read when `epoll_wait`
 returns, and after each connection's turn. So a lookup's time begins when its socket was seen to be ready, ends when its
@@ -11,171 +8,40 @@ answer was given to the socket, and contains the turns of the connections before
 All functions are for the reactor's thread.
 """
 
-from libc.errno cimport EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
-from libc.stdint cimport int64_t, uint32_t, uint8_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 
 from posix.unistd cimport close
 
-from rocketns._fast.access.networks cimport Peer
-from rocketns._fast.access.policy cimport know_policy
-from rocketns._fast.connections.connection cimport ENDED, FAILED, Connection, note_known, send_output, unsent
-from rocketns._fast.connections.hosts cimport (
-    ADDRESS_ROOM, CONNECTIONS, KINDS, TLS, HostRing, Hosts, ended_of, host_hash, leave_ring, may_connect, write_peer
+from rocketns._fast.connections.connection cimport (
+    ENDED, FAILED, NEW, Buffer, Connection, make_room, send_answers, send_output
 )
+from rocketns._fast.connections.hosts cimport HostRing, leave_ring
 from rocketns._fast.connections.messages cimport (
-    ABORT, ADD, APPLIED, CLOSE_IDLE, CONTEXT_CHANGED, END, MOVE, REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT,
-    REPLY_TO_KNOWN, RESUME, SHED, STOP, Message, following, free_message, new_message, take_all
+    ABORT, APPLIED, CLOSE_IDLE, CONTEXT_CHANGED, END, MOVE, REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT,
+    REPLY_TO_KNOWN, RESUME, SHED, STOP, Message, following, free_message, take_all
 )
-from rocketns._fast.reactor.answers cimport deferred_wait_ms, end_round, free_deferred, send_answers
+from rocketns._fast.reactor.answers cimport deferred_wait_ms, end_round, free_deferred
 from rocketns._fast.reactor.connection_table cimport (
-    add_connection, close_connection, detect_plain, insert_connection, release_connection, report_opened,
-    turn_stranger_away
+    close_connection, close_some_idle, note_known, release_connection, relieve
 )
-from rocketns._fast.reactor.evicting cimport close_idle, close_some_idle, relieve
-from rocketns._fast.reactor.handshakes cimport arrive, note_context, on_handshake_event, take_steps
+from rocketns._fast.reactor.opening cimport (
+    accept_some, detect_plain, listen_again, note_context, on_handshake_event, take_over, take_steps
+)
 from rocketns._fast.reactor.reactor_state cimport (
-    LATENCY_BUCKETS, REACTOR_SHIFT, SCRATCH_BYTES, SEALED_BYTES, Limits, assert_reactor, find_connection, must_wait,
-    send_message
+    LATENCY_BUCKETS, LISTENING, REACTOR_SHIFT, SCRATCH_BYTES, SEALED_BYTES, WOKEN, find_connection, must_wait
 )
-from rocketns._fast.reactor.turns cimport (
-    answer_deferred, end_connection, finish_turn, receive, resume, resume_stalled, take_records
-)
+from rocketns._fast.reactor.turns cimport answer_deferred, end_connection, finish_turn, receive, resume, resume_stalled
 from rocketns._fast.routes.asked_topics cimport free_counts
 from rocketns._fast.routes.routes cimport READERS_MAX
 from rocketns._fast.routes.slots cimport LISTENERS_MAX
 from rocketns._fast.system.sockets cimport (
-    EFD_CLOEXEC, EFD_NONBLOCK, EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLL_CTL_MOD, EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT,
-    IPPROTO_TCP, SO_RCVBUF, SO_SNDBUF, SOCK_CLOEXEC, SOCK_NONBLOCK, SOL_SOCKET, TCP_NODELAY, accept4,
-    epoll_create1, epoll_ctl, epoll_event, epoll_wait, eventfd, monotonic_ms, monotonic_ns, set_int, sockaddr,
-    sockaddr_storage, socklen_t
+    EFD_CLOEXEC, EFD_NONBLOCK, EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, epoll_create1,
+    epoll_ctl, epoll_event, epoll_wait, eventfd, monotonic_ms, monotonic_ns
 )
 from rocketns._fast.system.threads cimport (
     add, assert_equal, disown, load, own, pthread_mutex_destroy, pthread_mutex_init, store
 )
-
-cdef enum:
-    ACCEPTED_AT_ONCE_MAX = 64  # in one round of the loop
-
-
-cdef void deal_out(Reactor *reactor, int fd, uint8_t listener) noexcept nogil:
-    """Reactor thread only. The reactors get new connections in turn."""
-    cdef Shared *shared = reactor.shared
-    cdef Message *message
-    cdef int turn = (reactor.next_reactor + 1) % shared.carriers
-    reactor.next_reactor = turn
-    if shared.reactors[turn] == reactor:
-        add_connection(reactor, fd, listener)
-        return
-    message = new_message(ADD, 0)
-    if message == NULL:
-        close(fd)
-        add(&shared.connections, -1)
-        return
-    message.number, message.moment = fd, listener
-    send_message(shared.reactors[turn], message)
-
-
-cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil:
-    """Reactor thread only. Stop accepting while the process has no descriptors to spare, or go on."""
-    cdef epoll_event event
-    cdef int place
-    event.events, event.data.u64 = EPOLLIN if accepting else 0, LISTENING
-    for place in range(reactor.listeners):
-        epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, reactor.listen_fds[place], &event)
-    reactor.is_accepting = accepting
-
-
-cdef bint may_stay(Reactor *reactor, int fd) noexcept nogil:
-    """Reactor thread only. Whether the peer's host may open a connection now.
-
-    Where control has half of `connections_max` ends to take note of, a host to which some of them belong waits for it.
-    """
-    cdef char address[ADDRESS_ROOM]
-    cdef Peer peer
-    cdef Hosts *table = reactor.shared.hosts
-    cdef uint64_t hash
-    cdef bint is_behind = load(&reactor.shared.gone) > reactor.shared.limits.connections_max // 2
-    if not load(&table.cost_ns[CONNECTIONS]) and not is_behind:
-        return True
-    write_peer(fd, address, &peer)
-    hash = host_hash(address, &table.key)
-    if is_behind and ended_of(table, hash):
-        add(&reactor.shared.turned_away, 1)
-        return False
-    return not load(&table.cost_ns[CONNECTIONS]) or may_connect(table, hash, reactor.now_ms, address)
-
-
-cdef void accept_some(Reactor *reactor) noexcept nogil:
-    """Reactor thread only. One of the listening sockets has connections."""
-    cdef int listener
-    for listener in range(reactor.listeners):
-        accept_from(reactor, <uint8_t>listener)
-
-
-cdef void accept_from(Reactor *reactor, uint8_t listener) noexcept nogil:
-    """Reactor thread only.
-
-    A connection beyond the rate of its host is closed at once: one that were kept waiting would have a descriptor. A
-    connection is counted before the count is compared, so reactors that accept at the same time keep the limit.
-    """
-    cdef Limits *limits = &reactor.shared.limits
-    cdef sockaddr_storage address
-    cdef socklen_t length
-    cdef int fd
-    assert_reactor(reactor, "accept_some")
-    for _ in range(ACCEPTED_AT_ONCE_MAX):
-        length = sizeof(sockaddr_storage)
-        fd = accept4(reactor.listen_fds[listener], <sockaddr *>&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC)
-        if fd < 0:
-            if errno == EMFILE or errno == ENFILE or errno == ENOBUFS or errno == ENOMEM:
-                listen_again(reactor, False)
-            if errno != EINTR:
-                return
-            continue
-        if load(&reactor.shared.policy.closes_strangers) and turn_stranger_away(&reactor.shared.policy, fd, &address):
-            continue
-        if not may_stay(reactor, fd):
-            close(fd)
-            continue
-        if add(&reactor.shared.connections, 1) > limits.connections_max:
-            add(&reactor.shared.connections, -1)
-            add(&reactor.shared.turned_away, 1)
-            close(fd)
-            continue
-        set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1)
-        if limits.send_buffer_bytes > 0:
-            set_int(fd, SOL_SOCKET, SO_SNDBUF, limits.send_buffer_bytes)
-        if limits.receive_buffer_bytes > 0:
-            set_int(fd, SOL_SOCKET, SO_RCVBUF, limits.receive_buffer_bytes)
-        reactor.has_accepted = True
-        deal_out(reactor, fd, listener)
-
-
-cdef void take_over(Reactor *reactor, Message *message) noexcept nogil:
-    """Reactor thread only. Carry on a connection whose first bytes the handshake thread has read, and report it.
-
-    That thread touched it no more after its push, see connection.pxd. Its input is what came behind the first bytes:
-    records if it has TLS.
-    """
-    cdef char socket_address[ADDRESS_ROOM]
-    cdef Peer ignored
-    cdef Connection *connection = <Connection *>message.data
-    message.data = NULL
-    # The connection may have been judged by a policy that this reactor has not seen.
-    know_policy(&reactor.shared.policy, &reactor.known_policy)
-    if not insert_connection(reactor, connection):
-        release_connection(reactor.shared, connection, FAILED)
-        return
-    write_peer(connection.fd, socket_address, &ignored)
-    if not report_opened(reactor, connection, socket_address):
-        connection.is_failed = True
-    elif connection.tls == NULL:
-        resume(reactor, connection)
-    elif connection.input_size:
-        take_records(reactor, connection)
-    finish_turn(reactor, connection)
-
 
 cdef enum:
     SAMPLED = 64  # a power of two
@@ -186,26 +52,9 @@ cdef inline int64_t begin_sample(Reactor *reactor) noexcept nogil:
     reactor.rounds_to_sample -= 1
     if reactor.rounds_to_sample > 0:
         return 0
-    if not reactor.shared.samples:
-        reactor.rounds_to_sample = SAMPLED
-        return 0
     reactor.sample_state = reactor.sample_state * 1664525 + 1013904223  # Numerical Recipes; the high bits vary well
     reactor.rounds_to_sample = SAMPLED // 2 + <int>((reactor.sample_state >> 16) % SAMPLED)
     return monotonic_ns()
-
-
-cdef inline void end_sample(Reactor *reactor, int64_t began_ns, int64_t answered, int64_t absent) noexcept nogil:
-    """Reactor thread only. So many lookups, with a route and without, were answered now."""
-    cdef int64_t took_ns = monotonic_ns() - began_ns
-    cdef int bucket = 0
-    while bucket < LATENCY_BUCKETS - 1 and took_ns > reactor.shared.latency_bounds_ns[bucket]:
-        bucket += 1
-    if answered:
-        add(&reactor.latency[0][bucket], answered)
-        add(&reactor.latency_ns[0], answered * took_ns)
-    if absent:
-        add(&reactor.latency[1][bucket], absent)
-        add(&reactor.latency_ns[1], absent * took_ns)
 
 
 cdef enum:
@@ -219,19 +68,14 @@ cdef enum:
 assert_equal(REACTOR_SHIFT + 8, 64)
 assert_equal(READERS_MAX < 255, True)
 
-cdef extern from "<stdint.h>" nogil:
-    const uint64_t WOKEN "(UINT64_MAX - 1)"  # the epoll id of the inbox's eventfd; no connection has it
-
 
 cdef void on_event(Reactor *reactor, Connection *connection, uint32_t events) noexcept nogil:
     """Reactor thread only. The connection may be gone afterwards."""
-    if connection.is_new and events & EPOLLIN and not detect_plain(reactor, connection):
+    if connection.stage == NEW and events & EPOLLIN and not detect_plain(reactor, connection):
         return
-    if events & EPOLLOUT and unsent(connection):
-        if send_output(connection):
-            connection.active_ms = reactor.now_ms
-        else:
-            connection.is_failed = True
+    if events & EPOLLOUT and connection.output.size:
+        send_output(connection)
+        connection.active_ms = reactor.now_ms
     if events & EPOLLOUT:
         resume(reactor, connection)
     if events & EPOLLIN and not must_wait(reactor, connection) and not connection.has_frames:
@@ -243,30 +87,38 @@ cdef void on_event(Reactor *reactor, Connection *connection, uint32_t events) no
 
 cdef void measured_event(Reactor *reactor, Connection *connection, uint32_t events, int64_t began_ns) noexcept nogil:
     """Reactor thread only. `on_event` in a round that began at that time and is a sample."""
-    cdef int64_t answered = load(&reactor.answered), absent = load(&reactor.absent)
+    cdef int64_t before[2]
+    cdef int64_t took_ns, lookups
+    cdef int bucket = 0, kind
+    before[0], before[1] = load(&reactor.lookups[0]), load(&reactor.lookups[1])
     on_event(reactor, connection, events)
-    answered, absent = load(&reactor.answered) - answered, load(&reactor.absent) - absent
-    if answered or absent:
-        end_sample(reactor, began_ns, answered, absent)
+    took_ns = monotonic_ns() - began_ns
+    while bucket < LATENCY_BUCKETS - 1 and took_ns > reactor.shared.limits.latency_bounds_ns[bucket]:
+        bucket += 1
+    for kind in range(2):
+        lookups = load(&reactor.lookups[kind]) - before[kind]
+        add(&reactor.latency[kind][bucket], lookups)
+        add(&reactor.latency_ns[kind], lookups * took_ns)
 
 
 cdef void reply(Reactor *reactor, Connection *connection, Message *message) noexcept nogil:
     """Reactor thread only. Send control's answers; so many requests are no longer in flight."""
+    cdef Buffer *output = &connection.output
     connection.in_flight -= min(connection.in_flight, <uint32_t>message.number)
     if message.moment & REPLY_AWAITS_TAKEN:
         connection.is_awaited = True
     # Its peer may look up by its certificate, as control decided by the policy of this generation.
     if connection.access_generation == <uint32_t>(message.moment >> REPLY_GENERATION_SHIFT):
         connection.is_guarded = False
-    note_known(reactor.holders, connection, message.moment & REPLY_TO_KNOWN != 0, reactor.now_ms)
+    note_known(reactor, connection, message.moment & REPLY_TO_KNOWN != 0)
     if message.size:
         connection.active_ms = reactor.now_ms
-        if connection.tls == NULL and connection.output == NULL:  # a large answer is not copied: it becomes the output
-            connection.output, connection.output_room, connection.output_end = message.data, message.size, message.size
+        if connection.tls == NULL and output.data == NULL:  # a large answer is not copied: it becomes the output
+            output.data, output.room, output.size = message.data, message.size, message.size
             message.data = NULL
-            connection.is_failed = not send_output(connection)
+            send_output(connection)
         else:
-            send_answers(reactor, connection, message.data, message.size)
+            send_answers(connection, &reactor.wire, message.data, message.size)
     if connection.in_flight == 0:
         leave_ring(reactor.waiting, &connection.queued)  # it has no frame at control now, so it may hand one over
     resume(reactor, connection)
@@ -276,23 +128,22 @@ cdef void reply(Reactor *reactor, Connection *connection, Message *message) noex
 cdef void handle_message(Reactor *reactor, Message *message) noexcept nogil:
     """Reactor thread only. The message stays the caller's."""
     cdef Connection *connection
-    if message.kind == ADD:
-        add_connection(reactor, message.number, <uint8_t>message.moment)
-    elif message.kind == MOVE and reactor.shakes_hands:
-        arrive(reactor, <Connection *>message.data)
+    if message.kind == MOVE:
+        take_over(reactor, <Connection *>message.data)
         message.data = NULL
-    elif message.kind == MOVE:
-        take_over(reactor, message)
     elif message.kind == CONTEXT_CHANGED:
         note_context(reactor)
     elif message.kind == CLOSE_IDLE:
-        close_idle(reactor, message.moment)
+        reactor.idle_at_ms = message.moment
+        if reactor.idle_left == 0:  # a check under way goes on where it is
+            reactor.idle_left = reactor.table_count
+        close_some_idle(reactor)
         if not reactor.is_accepting and reactor.listeners:
             listen_again(reactor, True)
     elif message.kind == RESUME:
         reactor.may_resume = not reactor.shakes_hands
     elif message.kind == SHED:
-        store(&reactor.shared.asked[message.number], 0)  # before the look, see `evicting.ask_to_close`
+        store(&reactor.shared.asked[message.number], 0)  # before the look, see `connection_table.ask_to_close`
         relieve(reactor, message.number, NULL)
     elif message.kind == STOP:
         reactor.is_stopping = True
@@ -422,22 +273,20 @@ cdef bint start_listening(Reactor *reactor, int listen_fd) noexcept nogil:
 cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
     """Control only. NULL where the system lacks memory or descriptors."""
     cdef Reactor *reactor = <Reactor *>calloc(1, sizeof(Reactor))
-    cdef int kind
+    cdef size_t connections_max = <size_t>shared.limits.connections_max
     if reactor == NULL:
         return NULL
     reactor.shared, reactor.number = shared, number
-    for kind in range(KINDS):
-        reactor.holders[kind].table = shared.hosts
-        reactor.holders[kind].listed_bytes_min = shared.limits.listed_bytes_min[kind]
     reactor.is_accepting = True
     reactor.epoll_fd = epoll_create1(EPOLL_CLOEXEC)
     reactor.inbox.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
     reactor.scratch_in = <uint8_t *>malloc(SCRATCH_BYTES)
-    reactor.scratch_out = <uint8_t *>malloc(SCRATCH_BYTES)
     reactor.scratch_received = <uint8_t *>malloc(SCRATCH_BYTES)
     reactor.wire.outgoing, reactor.wire.outgoing_room = <uint8_t *>malloc(SEALED_BYTES), SEALED_BYTES
     reactor.shakes_hands = number == shared.carriers
     reactor.waiting = <HostRing *>calloc(1, sizeof(HostRing))
+    reactor.connections = <Connection **>calloc(connections_max, sizeof(Connection *))
+    reactor.free_indexes = <uint32_t *>calloc(connections_max, sizeof(uint32_t))
     pthread_mutex_init(&reactor.routes_mutex, NULL)
     pthread_mutex_init(&reactor.table_mutex, NULL)
     pthread_mutex_init(&reactor.inbox.mutex, NULL)
@@ -445,10 +294,12 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
         reactor.epoll_fd < 0
         or reactor.inbox.wake_fd < 0
         or reactor.scratch_in == NULL
-        or reactor.scratch_out == NULL
+        or not make_room(&reactor.written, SCRATCH_BYTES)
         or reactor.scratch_received == NULL
         or reactor.wire.outgoing == NULL
         or reactor.waiting == NULL
+        or reactor.connections == NULL
+        or reactor.free_indexes == NULL
         or not watch(reactor, reactor.inbox.wake_fd, WOKEN)
     ):
         free_reactor(reactor)
@@ -462,8 +313,6 @@ cdef void free_pending(Reactor *reactor) noexcept nogil:
     while reactor.pending != NULL:
         message = reactor.pending
         reactor.pending = following(message)
-        if message.kind == ADD:
-            close(message.number)
         if message.kind == MOVE:
             release_connection(reactor.shared, <Connection *>message.data, FAILED)
             message.data = NULL
@@ -483,7 +332,7 @@ cdef void free_reactor(Reactor *reactor) noexcept nogil:
     free_deferred(reactor)
     free_counts(&reactor.counts)
     free(reactor.scratch_in)
-    free(reactor.scratch_out)
+    free(reactor.written.data)
     free(reactor.scratch_received)
     free(reactor.wire.outgoing)
     free(reactor.waiting)

@@ -8,12 +8,12 @@ Control creates a reactor before its thread starts and frees it after its thread
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 
-from rocketns._fast.access.networks cimport NetworkTable
+from rocketns._fast.access.networks cimport NetworkTable, Peer, flags_of
 from rocketns._fast.access.policy cimport KnownPolicy, Policy
 from rocketns._fast.codec.requests cimport Layout
-from rocketns._fast.connections.connection cimport Connection, Holders, unsent
-from rocketns._fast.connections.hosts cimport INPUT, KINDS, HostRing, Hosts
-from rocketns._fast.connections.messages cimport Message, Queue, push
+from rocketns._fast.connections.connection cimport Buffer, Connection
+from rocketns._fast.connections.hosts cimport HOSTS, KINDS, HostRing, Hosts
+from rocketns._fast.connections.messages cimport Message, MessageKind, Queue, new_message, push
 from rocketns._fast.routes.asked_topics cimport Counts, Missing
 from rocketns._fast.routes.routes cimport READERS_MAX
 from rocketns._fast.routes.slots cimport LISTENERS_MAX, VIEWS_MAX, Routes
@@ -23,9 +23,8 @@ from rocketns._fast.tls.openssl cimport SSL_CTX, Wire
 cdef enum:
     LAYOUTS = 16
     SCRATCH_BYTES = 128 * 1024
-    SEALED_AT_ONCE_MAX = 64 * 1024  # plain text that is made into records together
-    # Room for these records, and for a reply to each record that is received at once: a peer may ask for new keys in
-    # the smallest of them, and a reply is not larger.
+    # Room for the records of SEALED_AT_ONCE_MAX, and for a reply to each record that is received at once: a peer may ask
+    # for new keys in the smallest of them, and a reply is not larger.
     SEALED_BYTES = SCRATCH_BYTES + 4096
     # OpenSSL's memory for a connection, measured: see docs/design/limits.md. It allocates by itself, and does not
     # count.
@@ -45,13 +44,10 @@ cdef struct Limits:
     uint32_t in_flight_max
     int64_t connections_max
     int64_t held_bytes_max[KINDS]  # of all connections together; OpenSSL's memory counts in that of INPUT, too
-    int64_t host_bytes_max[KINDS]  # a host with more is looked at by itself, see evicting.pyx
-    int64_t listed_bytes_min[KINDS]  # see `connection.Holders`
+    int64_t host_bytes_max[KINDS]  # a host with more is looked at by itself, see connection_table.pyx
+    int64_t listed_bytes_min[KINDS]  # a connection with less is in no list, since closing it would free little
     int64_t progress_ms_max  # a connection without progress for so long is closed; 0: none is
     int64_t queued_bytes_max
-    int64_t first_frames_bytes_max  # up to here, a connection without a frame at control may hand one over
-    int64_t small_hosts_frames_bytes_max  # up to here with its frame, if little of its host is at control
-    int64_t known_frames_bytes_max  # up to here, if a broker registered from it
     size_t outgoing_bytes_max
     size_t high_water_bytes
     int send_buffer_bytes
@@ -63,6 +59,7 @@ cdef struct Limits:
     int64_t handshake_ms_max  # of a PROXY header and a handshake; 0: no limit
     int64_t deferred_ms_max  # of a lookup without a route, see answers.pxd
     bint trusts_announced  # whether an address of a PROXY header says in which networks its peer is
+    int64_t latency_bounds_ns[LATENCY_BUCKETS - 1]  # of the buckets of lookups' times, but of the last one
 
 # How far the context is. Control decides.
 cdef enum ContextState:
@@ -96,14 +93,12 @@ cdef struct Shared:
     Limits limits
     Routes *routes  # the pointer; routes/slots.pxd says who writes what it points to
     Hosts *hosts  # the pointer; connections/hosts.pxd says who writes what it points to
-    Reactor *reactors[READERS_MAX + 1]  # the last one is the handshake thread, see handshakes.pyx
+    Reactor *reactors[READERS_MAX + 1]  # the last one is the handshake thread, see opening.pyx
     int carriers  # reactors
     int reactor_count  # with the handshake thread
     const NetworkTable *proxies  # whose PROXY headers count; NULL: everybody's
     bint counts_clients
-    bint samples  # whether lookups are measured, see reactor.pyx
     bint tells_clients  # whether control is told the language and version of a connection's first lookup
-    int64_t latency_bounds_ns[LATENCY_BUCKETS]  # of all buckets but the last
     Owner control  # the thread of control, for debug builds
     # Written by control, read by reactors. Atomic.
     int64_t enabled  # 0: every lookup is handed over
@@ -128,6 +123,20 @@ cdef struct Shared:
     # Reactors write, control takes. Under its own mutex.
     Queue to_control
 
+cdef struct ConnectionList:
+    Connection *first
+    Connection *last
+
+# The connections of one reactor that hold many bytes of one kind, strangers or known ones, by host. A connection goes to
+# the end of its list with each progress. So the first of a list has made none for the longest time, and each change costs
+# the same, however many there are.
+cdef struct Holders:
+    # Since when the first of each list is without progress, in milliseconds of the monotonic clock. 0: there is none.
+    # Atomic: the reactor writes it, any thread reads it.
+    int64_t oldest_ms[2][HOSTS]
+    # Reactor thread only.
+    ConnectionList lists[2][HOSTS]
+
 cdef struct Reactor:
     # Fixed.
     Shared *shared
@@ -136,7 +145,6 @@ cdef struct Reactor:
     int listen_fds[LISTENERS_MAX]
     int listeners
     uint8_t *scratch_in  # the pointers; the reactor writes the bytes
-    uint8_t *scratch_out
     uint8_t *scratch_received  # SCRATCH_BYTES of records from a socket
     bint shakes_hands  # the handshake thread
     HostRing *waiting  # the pointer. Connections that wait for control, or for the next step of their handshake
@@ -156,8 +164,7 @@ cdef struct Reactor:
     int64_t messages_handled
     int64_t carried  # connections
     int64_t rounds  # times that all ready sockets were served
-    int64_t answered  # lookups with a route
-    int64_t absent  # lookups without one
+    int64_t lookups[2]  # answered with a route [0] and without [1]
     int64_t of_views[VIEWS_MAX]  # of the two: by view
     int64_t signed_lookups  # of the two: allowed by an earlier decision about the same bytes
     int64_t latency[2][LATENCY_BUCKETS]  # sampled lookups with a route [0] and without [1], by their time
@@ -182,13 +189,12 @@ cdef struct Reactor:
     int rounds_to_sample
     uint32_t sample_state
     Holders holders[KINDS]  # by kind
-    Connection **connections  # the connection table, `table_count` of `table_room` indexes used or free
+    Connection **connections  # the connection table of `connections_max` indexes, `table_count` of them used or free
     uint32_t table_count
-    uint32_t table_room
     uint32_t *free_indexes
     uint32_t free_count
     uint32_t generation
-    size_t out_size
+    Buffer written  # answers of the present turn. Its room stays
     Layout layouts[LAYOUTS]
     uint8_t next_layout
     KnownPolicy known_policy  # at least as new as that of each connection's last turn
@@ -196,10 +202,14 @@ cdef struct Reactor:
 # A connection's id: the reactor's number, the index in its connection table, and the generation at that index.
 cdef enum:
     GENERATION_BITS = 32
-    INDEX_BITS = 24
+    INDEX_BITS = 24  # `connections_max` is a million at most
     INDEX_SHIFT = GENERATION_BITS
     REACTOR_SHIFT = GENERATION_BITS + INDEX_BITS
-    TABLE_MAX = 1 << INDEX_BITS
+
+# The epoll ids of the listening sockets and of the inbox's eventfd. No connection has them.
+cdef extern from "<stdint.h>" nogil:
+    const uint64_t LISTENING "UINT64_MAX"
+    const uint64_t WOKEN "(UINT64_MAX - 1)"
 
 
 cdef inline uint64_t id_of(const Reactor *reactor, const Connection *connection) noexcept nogil:
@@ -216,16 +226,16 @@ cdef inline void assert_reactor(const Reactor *reactor, const char *function) no
     assert_owner(&reactor.thread, function)
 
 
-cdef inline Reactor *handshake_thread(Shared *shared) noexcept nogil:
-    """Any thread."""
-    return shared.reactors[shared.reactor_count - 1]
-
-
 cdef inline Connection *find_connection(Reactor *reactor, uint64_t id) noexcept nogil:
     """Reactor thread, or with `table_mutex`. NULL where the connection is gone: another may have its index."""
-    cdef uint32_t index = (id >> INDEX_SHIFT) & (TABLE_MAX - 1)
+    cdef uint32_t index = (id >> INDEX_SHIFT) & ((1 << INDEX_BITS) - 1)
     cdef Connection *connection = reactor.connections[index] if index < reactor.table_count else NULL
     return connection if connection != NULL and connection.generation == <uint32_t>id else NULL
+
+
+cdef inline int flags_of_peer(const Policy *policy, const Peer *peer) noexcept nogil:
+    """With the policy's mutex. A peer without an IP address is in no network, not even in ::/0."""
+    return flags_of(policy.networks, peer.address) if peer.is_known and policy.networks != NULL else 0
 
 
 cdef inline bint must_wait(Reactor *reactor, const Connection *connection) noexcept nogil:
@@ -235,8 +245,20 @@ cdef inline bint must_wait(Reactor *reactor, const Connection *connection) noexc
         or connection.is_failed
         or connection.queued.is_waiting
         or connection.in_flight >= reactor.shared.limits.in_flight_max
-        or unsent(connection) > reactor.shared.limits.high_water_bytes
+        or connection.output.size > reactor.shared.limits.high_water_bytes
     )
+
+
+cdef inline bint tell_control(
+    Reactor *reactor, const Connection *connection, MessageKind kind, int number, int64_t moment
+) noexcept nogil:
+    """Reactor thread only. A message about a connection; False where there is no memory."""
+    cdef Message *message = new_message(kind, id_of(reactor, connection))
+    if message == NULL:
+        return False
+    message.number, message.moment, message.queued.host = number, moment, connection.host
+    push(&reactor.shared.to_control, message)
+    return True
 
 
 cdef inline void send_message(Reactor *receiver, Message *message) noexcept nogil:

@@ -27,9 +27,6 @@ class ReactorLimits(TypedDict):
     progress_ms_max: int
     """A connection without progress for so long is closed; 0 is no limit."""
     queued_bytes_max: int
-    first_frames_bytes_max: int
-    small_hosts_frames_bytes_max: int
-    known_frames_bytes_max: int
     outgoing_bytes_max: int
     high_water_bytes: int
     send_buffer_bytes: int
@@ -47,6 +44,8 @@ class ReactorLimits(TypedDict):
     """A lookup without a route waits so long for registrations that came before it."""
     trusts_announced: bool
     """Whether the address of a PROXY header says in which networks its peer is. False: it is in none."""
+    latency_bounds_ns: tuple[int, ...]
+    """The upper bounds of the buckets of `Reactors.latencies`: 16, and a last bucket has none."""
 
 class Receiver(Protocol):
     """Takes the messages of the reactors, a method for each `MessageKind` to control. ``connection``: its number."""
@@ -80,7 +79,7 @@ class Reactors:
     A connection is a number that is never used again. OSError where the system lacks memory or descriptors.
 
     Control only: `listen`, `deliver`, `reply`, `done_with`, `end_frame`, `next_epoch`, `count_here`,
-    `count_lookups`, `measure_lookups`, `drain_lookups`, `drain_missing`, `stop`. A reactor's thread: `run`.
+    `count_lookups`, `drain_lookups`, `drain_missing`, `stop`. A reactor's thread: `run`.
     Any thread: all others.
     """
 
@@ -190,9 +189,6 @@ class Reactors:
 
     def count_lookups(self, keys_max: int, by_client: bool) -> None:
         """Count the lookups answered, at most ``keys_max`` keys a reactor. Only before any loop runs."""
-
-    def measure_lookups(self, bounds_ns: list[int]) -> None:
-        """Sample the times of lookups, in buckets with these 16 upper bounds. Only before any loop runs."""
 
     def tell_clients(self) -> None:
         """Give LOOKED_UP for each connection that looks up. Only before any loop runs."""

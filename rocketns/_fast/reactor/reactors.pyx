@@ -25,8 +25,9 @@ from rocketns._fast.connections.messages cimport (
     MessageKind, following, free_message, is_empty, message_with, new_message, take_all
 )
 from rocketns._fast.reactor.answers cimport is_applied
-from rocketns._fast.reactor.connection_table cimport lookups_of
-from rocketns._fast.reactor.evicting cimport ANY, Victim, ask_to_close, excess, find_victim, is_far_over
+from rocketns._fast.reactor.connection_table cimport (
+    ANY, Victim, ask_to_close, excess, find_victim, is_far_over, lookups_of
+)
 from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
 from rocketns._fast.reactor.reactor_state cimport (
     EPOCHS, FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, NOT_USABLE, Tls, send_message
@@ -69,12 +70,6 @@ cdef object frame_of(Message *message):
     return memoryview(frame)
 
 
-cdef tuple parts_of_opened(bytes content, int64_t listener):
-    """The address, the socket's host or None, the certificate, and the number of the listener."""
-    address, socket_host, certificate = content.split(b"\0", 2)
-    return text_of(address), text_of(socket_host) or None, certificate, listener
-
-
 cdef str text_of(bytes text):
     return text.decode("ascii", "replace")
 
@@ -94,7 +89,10 @@ cdef int deliver_one(Message *message, receiver) except -1:
     if kind == FRAME:
         receiver.frame(connection, content, number != 0, moment)
     elif kind == OPENED:
-        receiver.opened(connection, number, moment & 1 != 0, parts_of_opened(content, moment >> OPENED_LISTENER_SHIFT))
+        address, socket_host, certificate = content.split(b"\0", 2)
+        receiver.opened(connection, number, moment & 1 != 0, (
+            text_of(address), text_of(socket_host) or None, certificate, moment >> OPENED_LISTENER_SHIFT
+        ))
     elif kind == CLOSED:
         receiver.closed(connection, number)
     elif kind == TAKEN:
@@ -102,7 +100,7 @@ cdef int deliver_one(Message *message, receiver) except -1:
     elif kind == LOOKED_UP:
         receiver.looked_up(connection, number, moment)
     elif kind == REFUSED:
-        receiver.refused(number, *content.decode("ascii", "replace").split("\0", 1))
+        receiver.refused(number, *text_of(content).split("\0", 1))
     elif kind == TLS_WANTED:
         receiver.tls_wanted()
     return 0
@@ -318,14 +316,6 @@ cdef class Reactors:
             if not make_counts(&self.shared.reactors[number].counts, keys_max, by_client):
                 raise MemoryError
 
-    def measure_lookups(self, list bounds_ns not None):
-        """Control, before `run`."""
-        if len(bounds_ns) != LATENCY_BUCKETS - 1:
-            raise ValueError(f"{len(bounds_ns)} bounds: {LATENCY_BUCKETS - 1} expected")
-        for place in range(LATENCY_BUCKETS - 1):
-            self.shared.latency_bounds_ns[place] = bounds_ns[place]
-        self.shared.samples = True
-
     def tell_clients(self):
         """Control, before `run`."""
         self.shared.tells_clients = True
@@ -420,8 +410,8 @@ cdef class Reactors:
 
     @property
     def lookups(self):
-        found = [load(&self.shared.reactors[number].answered) for number in range(self.count)]
-        return sum(found), sum([load(&self.shared.reactors[number].absent) for number in range(self.count)])
+        return tuple([sum([load(&self.shared.reactors[number].lookups[kind]) for number in range(self.count)])
+                      for kind in range(2)])
 
 
 cdef void collect(Reactors reactors) noexcept:

@@ -1,6 +1,6 @@
 """What compiled callers may use of turns.pyx."""
 
-from rocketns._fast.connections.connection cimport Connection
+from rocketns._fast.connections.connection cimport Buffer, Connection
 from rocketns._fast.reactor.reactor_state cimport Reactor
 
 cdef void end_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil

@@ -4,33 +4,38 @@ The work of a turn is bounded. While a request of the connection waits at contro
 too, so they take effect in their order. All functions are for the reactor's thread.
 """
 
-from libc.errno cimport EAGAIN, EINTR, errno
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint32_t, uint8_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
+from rocketns._fast.access.networks cimport MAY_LOOK_UP
+from rocketns._fast.access.policy cimport KnownPolicy, Policy, copy_policy
 from rocketns._fast.codec.proxy_header cimport DETECTION_BYTES
 from rocketns._fast.codec.wire cimport MALFORMED, NEED_MORE, frame_size, read_uint32
 from rocketns._fast.connections.connection cimport (
-    MALFORMED_FRAME, PEER_CLOSED, PROGRESS_BYTES, STRANGER, TLS_FAILED, TOO_MUCH_UNSENT, count_held, drop_input,
-    keep_input, make_input_room, note_progress, unsent
+    CARRIED, DETECTING, MALFORMED_FRAME, PEER_CLOSED, STRANGER, TLS_FAILED, TOO_MUCH_UNSENT, UNFINISHED_RECORD_MAX,
+    WITHOUT_CONTEXT, drop, keep, make_room, receive_some, send_wire
 )
-from rocketns._fast.connections.hosts cimport INPUT, KINDS, OUTPUT, REQUESTS, TLS, join_ring, take_turn
-from rocketns._fast.connections.messages cimport FRAME, TAKEN, Message, message_with, new_message, push
-from rocketns._fast.reactor.answers cimport (
-    UNFINISHED_RECORD_MAX, answer, header_end, input_memory, may_ask, next_due, open_received, refuse, send_end,
-    send_scratch
+from rocketns._fast.connections.hosts cimport (
+    INPUT, KINDS, OF_KNOWN, OF_STRANGERS, OUTPUT, REQUESTS, TLS, Hosts, join_ring, may_ask, take_turn
 )
-from rocketns._fast.reactor.connection_table cimport admit, close_connection
-from rocketns._fast.reactor.evicting cimport excess, relieve
+from rocketns._fast.connections.messages cimport FRAME, TAKEN, Message, message_with, push
+from rocketns._fast.reactor.answers cimport answer, header_end, next_due, refuse, send_written
+from rocketns._fast.reactor.connection_table cimport (
+    PROGRESS_BYTES, close_connection, count_held, excess, note_progress, relieve
+)
 from rocketns._fast.reactor.reactor_state cimport (
-    EPOCHS, FRAME_COST_BYTES, SCRATCH_BYTES, TLS_BYTES, Deferred, Shared, assert_reactor, find_connection, id_of,
-    must_wait
+    EPOCHS, FRAME_COST_BYTES, SCRATCH_BYTES, TLS_BYTES, Deferred, Shared, assert_reactor, find_connection,
+    flags_of_peer, id_of, must_wait, tell_control
 )
-from rocketns._fast.system.sockets cimport EPOLL_CTL_MOD, EPOLLIN, EPOLLOUT, MSG_DONTWAIT, epoll_ctl, epoll_event, recv
-from rocketns._fast.system.threads cimport add, load, store
-from rocketns._fast.tls.openssl cimport HAS_ENDED, HAS_FAILED, WANTS_MORE, Progress
+from rocketns._fast.system.sockets cimport (
+    EPOLL_CTL_MOD, EPOLLIN, EPOLLONESHOT, EPOLLOUT, epoll_ctl, epoll_event
+)
+from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock, store
+from rocketns._fast.tls.openssl cimport (
+    HAS_ENDED, HAS_FAILED, IS_DONE, WANTS_MORE, Progress, open_records, openssl, seal_end
+)
 
 cdef enum:
     # The most that others wait for in one turn: frames, and bytes of answers and of frames for control.
@@ -63,17 +68,18 @@ cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) n
 
     A connection without a frame at control may hand one over even if control is crowded, so others cannot shut it out.
     That frame has FIRST_FRAME_BYTES_MAX at most; any size if a broker registered from the connection, or if little of
-    its host is at control. Both have room where a crowd has none left.
+    its host is at control. Both have room where a crowd has none left: the three may fill a quarter, a half and three
+    eighths of what may be held of input.
     """
-    cdef int64_t queued = load(&reactor.shared.queued_bytes), of_host
+    cdef int64_t queued = load(&reactor.shared.queued_bytes), most = reactor.shared.limits.held_bytes_max[INPUT], of_host
     if connection.in_flight == 0:
-        if connection.is_known and queued <= reactor.shared.limits.known_frames_bytes_max:
+        if queued <= most // 4 and size <= FIRST_FRAME_BYTES_MAX:
             return True
-        if size <= FIRST_FRAME_BYTES_MAX and queued <= reactor.shared.limits.first_frames_bytes_max:
+        if queued <= most // 2 and connection.is_known:
             return True
         of_host = load(&reactor.shared.hosts.hosts[connection.host].queued_bytes)
         if of_host == 0 or of_host + <int64_t>size <= SMALL_HOST_BYTES_MAX:
-            if queued + <int64_t>size <= reactor.shared.limits.small_hosts_frames_bytes_max:
+            if queued + <int64_t>size <= most * 3 // 8:
                 return True
     if reactor.waiting.waiting and not reactor.is_resuming:
         return False  # others wait already
@@ -112,15 +118,14 @@ cdef bint send_to_control(
     `arriving` are raised before the push, because control may take the frame and lower them at once.
     """
     cdef Message *message
-    cdef bint is_whole_input = frame == connection.input and size == connection.input_size
+    cdef bint is_whole_input = frame == connection.input.data and size == connection.input.size
     message = message_with(FRAME, id_of(reactor, connection), 0 if is_whole_input else size)
     if message == NULL:
         connection.is_failed = True
         return False
     if is_whole_input:
         message.data, message.size = frame, size
-        connection.input = NULL
-        connection.input_start = connection.input_size = connection.input_room = 0
+        memset(&connection.input, 0, sizeof(Buffer))
     else:
         memcpy(message.data, frame, size)
     message.number, message.queued.host = is_beyond_rate, connection.host
@@ -138,9 +143,32 @@ cdef void end_connection(Reactor *reactor, Connection *connection, int ending) n
     connection.is_ending, connection.ending, connection.ending_ms = True, ending, reactor.now_ms
 
 
+cdef bint admit(Policy *policy, KnownPolicy *known, Connection *connection) noexcept nogil:
+    """Reactor thread only. Judge a connection by the policy in force. False: it is a stranger, and must be closed.
+
+    Whether it may stay, and which of its lookups a reactor answers, is decided by its networks, once a policy.
+    """
+    cdef bint is_stranger
+    cdef int flags
+    pthread_mutex_lock(&policy.mutex)
+    copy_policy(policy, known)
+    connection.access_generation = <uint32_t>known.generation
+    flags = flags_of_peer(policy, &connection.peer)
+    connection.is_guarded = policy.guards_lookups and not flags & MAY_LOOK_UP
+    is_stranger = load(&policy.closes_strangers) and flags == 0
+    pthread_mutex_unlock(&policy.mutex)
+    if is_stranger:
+        add(&policy.strangers_closed, 1)
+    return not is_stranger
+
+
 cdef bint take_frame(Reactor *reactor, Connection *connection, uint8_t *frame, size_t size) noexcept nogil:
-    """Reactor thread only. Answer or hand over one frame; False where it must wait."""
-    if load(&reactor.shared.hosts.cost_ns[REQUESTS]) and not may_ask(reactor, connection):
+    """Reactor thread only. Answer or hand over one frame; False where it must wait. Then it keeps its token."""
+    cdef Hosts *hosts = reactor.shared.hosts
+    cdef int bucket = OF_KNOWN if connection.is_known else OF_STRANGERS
+    if load(&hosts.cost_ns[REQUESTS]) and not (
+        connection.is_let_through or may_ask(hosts, connection.host, bucket, reactor.now_ms)
+    ):
         return refuse(reactor, connection, frame, size) or hand_over(
             reactor, connection, frame, header_end(frame, size), True
         )
@@ -156,15 +184,15 @@ cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, s
     cdef size_t at = 0
     cdef int64_t length
     cdef int frames = 0
-    if connection.is_detecting and size >= DETECTION_BYTES:
-        connection.is_detecting = False
+    if connection.stage == DETECTING and size >= DETECTION_BYTES:
+        connection.stage = CARRIED
     connection.has_frames = False
     reactor.turn_bytes = 0
     if connection.access_generation != load(&reactor.shared.policy.generation) and not admit(
         &reactor.shared.policy, &reactor.known_policy, connection
     ):
         end_connection(reactor, connection, STRANGER)
-    while not connection.is_detecting and not must_wait(reactor, connection):
+    while connection.stage != DETECTING and not must_wait(reactor, connection):
         length = frame_size(data + at, size - at, reactor.shared.limits.frame_bytes_max)
         if length == NEED_MORE:
             break
@@ -177,12 +205,12 @@ cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, s
         frames += 1
         if not take_frame(reactor, connection, data + at, <size_t>length):
             break
-        if connection.input == NULL and data != reactor.scratch_in:
+        if connection.input.data == NULL and data != reactor.scratch_in:
             return  # the input was the frame, and is control's now
         at += <size_t>length
     if at:
         connection.moved[INPUT] += PROGRESS_BYTES  # what is kept belongs to another frame
-    if not keep_input(connection, data + at, size - at):
+    if not keep(&connection.input, data + at, size - at):
         connection.is_failed = True
 
 
@@ -192,28 +220,31 @@ cdef void take_received(
     """Reactor thread only. Take the frames in ``have`` bytes and those that were received.
 
     These are behind ``data + have``; of a TLS connection they are in `scratch_received`, and their plain text has
-    ``room`` there.
+    ``room`` there, at least UNFINISHED_RECORD_MAX more than was received.
     """
     cdef Progress progress = WANTS_MORE
     cdef size_t came = received
     if connection.tls != NULL:
-        progress = open_received(reactor, connection, received, data + have, room, &came)
-    if data == connection.input:
-        connection.input_size += came
+        reactor.wire.incoming, reactor.wire.incoming_size = reactor.scratch_received, received
+        progress = open_records(connection.tls, &reactor.wire, data + have, room, &came)
+        send_wire(connection, &reactor.wire)  # a reply to what the records ask for, or an alert
+        reactor.wire.incoming_size = 0
+    if data == connection.input.data:
+        connection.input.size += came
     elif have:
-        drop_input(connection)
+        drop(&connection.input)
     take_frames(reactor, connection, data, have + came)
     if progress == HAS_ENDED:
         end_connection(reactor, connection, PEER_CLOSED)
-    elif progress == HAS_FAILED:
+    elif progress == HAS_FAILED or progress == IS_DONE:  # IS_DONE: more plain text than records, which cannot be
         end_connection(reactor, connection, TLS_FAILED)
 
 
 cdef void take_records(Reactor *reactor, Connection *connection) noexcept nogil:
     """Reactor thread only. The input is records, which came with the end of the handshake."""
-    cdef size_t received = min(connection.input_size, <size_t>SCRATCH_BYTES - UNFINISHED_RECORD_MAX)
-    memcpy(reactor.scratch_received, connection.input + connection.input_start, received)
-    drop_input(connection)
+    cdef size_t received = min(connection.input.size, <size_t>SCRATCH_BYTES - UNFINISHED_RECORD_MAX)
+    memcpy(reactor.scratch_received, connection.input.data + connection.input.start, received)
+    drop(&connection.input)
     take_received(reactor, connection, reactor.scratch_in, 0, SCRATCH_BYTES, received)
 
 
@@ -221,38 +252,31 @@ cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
     """Reactor thread only. One `recv`, and the frames that it completes. The room for a frame grows as its bytes come.
     """
     cdef size_t spare = 0 if connection.tls == NULL else UNFINISHED_RECORD_MAX
-    cdef size_t have = connection.input_size, room = SCRATCH_BYTES - have, wanted
+    cdef size_t have = connection.input.size, room = SCRATCH_BYTES - have, wanted
     cdef uint8_t *data = reactor.scratch_in
     cdef uint8_t *into
-    cdef ssize_t got
+    cdef size_t got
     if 0 < have <= COPIED_INPUT_MAX:
-        memcpy(data, connection.input + connection.input_start, have)
+        memcpy(data, connection.input.data + connection.input.start, have)
     elif have:
-        wanted = LENGTH_BYTES + <size_t>read_uint32(connection.input + connection.input_start)
+        wanted = LENGTH_BYTES + <size_t>read_uint32(connection.input.data + connection.input.start)
         wanted = wanted if wanted > have else have + SCRATCH_BYTES
         wanted = min(wanted, max(have * 2, <size_t>SCRATCH_BYTES))
-        if not make_input_room(connection, wanted + spare):
+        if not make_room(&connection.input, wanted + spare):
             connection.is_failed = True
             return
-        data, room = connection.input, min(wanted - have, <size_t>RECEIVED_AT_ONCE_MAX - spare) + spare
+        data, room = connection.input.data, min(wanted - have, <size_t>RECEIVED_AT_ONCE_MAX - spare) + spare
     into = data + have if connection.tls == NULL else reactor.scratch_received
-    got = recv(connection.fd, into, room - spare, MSG_DONTWAIT)
-    if got <= 0:
-        if got == 0:
-            connection.is_failed, connection.ending = True, PEER_CLOSED
-        elif errno != EAGAIN and errno != EINTR:
-            connection.is_failed = True
-        return
-    connection.active_ms = reactor.now_ms
-    connection.moved[INPUT] += <uint32_t>got
-    connection.moved[TLS] += <uint32_t>got
-    take_received(reactor, connection, data, have, room, <size_t>got)
+    got = receive_some(connection, into, room - spare, reactor.now_ms)
+    if got:
+        take_received(reactor, connection, data, have, room, got)
 
 
 cdef void resume(Reactor *reactor, Connection *connection) noexcept nogil:
     """Reactor thread only. Go on with the waiting input, if the connection may."""
-    if connection.input_size and not must_wait(reactor, connection):
-        take_frames(reactor, connection, connection.input + connection.input_start, connection.input_size)
+    cdef Buffer *input = &connection.input
+    if input.size and not must_wait(reactor, connection):
+        take_frames(reactor, connection, input.data + input.start, input.size)
 
 
 cdef void resume_stalled(Reactor *reactor) noexcept nogil:
@@ -286,52 +310,48 @@ cdef void answer_deferred(Reactor *reactor) noexcept nogil:
         free(due.frame)
 
 
-cdef void report_taken(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Reactor thread only. Control parks the connection's requests until it takes this message."""
-    cdef Message *message = new_message(TAKEN, id_of(reactor, connection))
-    if message == NULL:
-        connection.is_failed = True
-        return
-    connection.is_awaited = False
-    message.queued.host = connection.host
-    push(&reactor.shared.to_control, message)
-
-
 cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
     """Reactor thread only. Send what was written and ask for the next events; or close the connection.
 
     The connection may be gone afterwards.
     """
     cdef Shared *shared = reactor.shared
+    cdef const Buffer *output = &connection.output
     cdef epoll_event event
-    cdef uint32_t wanted = 0
+    cdef uint32_t wanted = EPOLLONESHOT if reactor.shakes_hands else 0
+    cdef size_t waiting = connection.input.start + connection.input.size
     cdef int kind
     assert_reactor(reactor, "finish_turn")
-    if reactor.out_size:
-        send_scratch(reactor, connection)
-    # The memory before the input and the output counts too.
-    count_held(&reactor.holders[INPUT], INPUT, connection, input_memory(connection), reactor.now_ms)
-    count_held(&reactor.holders[OUTPUT], OUTPUT, connection, connection.output_end, reactor.now_ms)
-    if connection.tls != NULL:
-        count_held(&reactor.holders[TLS], TLS, connection, TLS_BYTES, reactor.now_ms)
-    if connection.is_awaited and unsent(connection) <= shared.limits.high_water_bytes:
-        report_taken(reactor, connection)
-    if unsent(connection) > shared.limits.outgoing_bytes_max:
+    if reactor.written.size:
+        send_written(reactor, connection)
+    # The memory before the input and the output counts too; of TLS also that of a record which is not whole.
+    if connection.tls != NULL and connection.stage == CARRIED:
+        count_held(reactor, TLS, connection, TLS_BYTES)
+        if openssl.SSL_has_pending(connection.tls):
+            waiting += UNFINISHED_RECORD_MAX
+    count_held(reactor, INPUT, connection, waiting)
+    count_held(reactor, OUTPUT, connection, output.start + output.size)
+    if connection.is_awaited and output.size <= shared.limits.high_water_bytes:
+        connection.is_awaited = False  # control parks the connection's requests until it takes this message
+        if not tell_control(reactor, connection, TAKEN, 0, 0):
+            connection.is_failed = True
+    if output.size > shared.limits.outgoing_bytes_max:
         connection.is_failed, connection.ending = True, TOO_MUCH_UNSENT
-    if connection.is_failed or (connection.is_ending and unsent(connection) == 0):
-        if not connection.is_failed:
-            send_end(reactor, connection)
+    if connection.is_failed or (connection.is_ending and output.size == 0):
+        if not connection.is_failed and connection.tls != NULL:
+            seal_end(connection.tls, &reactor.wire)
+            send_wire(connection, &reactor.wire)
         close_connection(reactor, connection, connection.ending)
         return
-    if not must_wait(reactor, connection):
+    if not must_wait(reactor, connection) and connection.stage != WITHOUT_CONTEXT:
         # With frames left, more of them would only wake the loop again and again while the peer reads no answers.
-        wanted = EPOLLOUT if connection.has_frames else EPOLLIN
-    if unsent(connection):
+        wanted |= EPOLLOUT if connection.has_frames else EPOLLIN
+    if output.size:
         wanted |= EPOLLOUT
-    if wanted != connection.armed:
+    if wanted != connection.armed or reactor.shakes_hands:
         if wanted & EPOLLIN and not connection.armed & EPOLLIN and connection.held[INPUT]:
             # Its peer was kept waiting.
-            note_progress(&reactor.holders[INPUT], INPUT, connection, reactor.now_ms)
+            note_progress(reactor, INPUT, connection)
         event.events, event.data.u64 = wanted, id_of(reactor, connection)
         epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, connection.fd, &event)
         connection.armed = wanted

@@ -112,8 +112,6 @@ cdef struct OpenSSL:
 
 cdef OpenSSL openssl
 
-cdef const char *take_reason() noexcept nogil
-
 cdef class ServerContext:
     cdef SSL_CTX *context
     cdef readonly bint verifies_peers
@@ -128,13 +126,14 @@ cdef struct Wire:
     uint8_t *outgoing
     size_t outgoing_size
     size_t outgoing_room
+    const char *reason  # why the last call failed
 
 # What `open_records` and `shake_hands` found.
 cdef enum Progress:
     WANTS_MORE = 0  # the peer has to send more
     IS_DONE = 1  # the handshake is over, or the buffer for plain text is full
     HAS_ENDED = 2  # the peer sent close_notify
-    HAS_FAILED = 3  # `openssl.take_reason` says why
+    HAS_FAILED = 3  # `Wire.reason` says why
 
 cdef bint prepare_wire() noexcept
 cdef SSL *new_session(void *context) noexcept nogil

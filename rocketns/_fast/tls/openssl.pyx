@@ -122,8 +122,10 @@ cdef int trust(int is_valid, void *store) noexcept nogil:
     return 1
 
 
-cdef object failure(str part):
-    return ValueError(f"{part}: {take_reason().decode('ascii', 'replace')}")
+cdef int check(bint is_done, str part) except -1:
+    if not is_done:
+        raise ValueError(f"{part}: {take_reason().decode('ascii', 'replace')}")
+    return 0
 
 
 cdef class ServerContext:
@@ -135,8 +137,7 @@ cdef class ServerContext:
         if not prepare_wire():
             raise MemoryError
         self.context = openssl.SSL_CTX_new(openssl.TLS_server_method())
-        if self.context == NULL:
-            raise failure("context")
+        check(self.context != NULL, "context")
         self.verifies_peers = verifies_peers
         # Peers keep their sessions themselves, as tickets: one in this process may hold a chain of 100 KB.
         openssl.SSL_CTX_ctrl(self.context, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, NULL)
@@ -145,7 +146,8 @@ cdef class ServerContext:
         openssl.SSL_CTX_ctrl(self.context, SSL_CTRL_SET_MAX_CERT_LIST, CERTIFICATES_BYTES_MAX, NULL)
         openssl.SSL_CTX_set_security_level(self.context, SECURITY_LEVEL)
         use_versions(self.context, versions[0], versions[1], without)
-        use_suites(self.context, older, modern)
+        check(openssl.SSL_CTX_set_cipher_list(self.context, (older or DEFAULT_OLDER).encode()), "ciphers")
+        check(openssl.SSL_CTX_set_ciphersuites(self.context, (modern or DEFAULT_MODERN).encode()), "ciphers")
         for place, certificate in enumerate(certificates):
             use_certificate(self.context, certificate, place == 0)
         use_key(self.context, key)
@@ -178,48 +180,32 @@ cdef int use_versions(SSL_CTX *context, long lowest, long highest, uint64_t with
     openssl.SSL_CTX_set_options(
         context, without | CIPHER_SERVER_PREFERENCE | NO_RENEGOTIATION | NO_COMPRESSION
     )
-    if not (openssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, lowest, NULL)
-            and openssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, highest, NULL)):
-        raise failure("versions")
-    return 0
-
-
-cdef int use_suites(SSL_CTX *context, str older, str modern) except -1:
-    if not openssl.SSL_CTX_set_cipher_list(context, (older or DEFAULT_OLDER).encode()):
-        raise failure("ciphers")
-    if not openssl.SSL_CTX_set_ciphersuites(context, (modern or DEFAULT_MODERN).encode()):
-        raise failure("ciphers")
-    return 0
+    check(openssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, lowest, NULL), "versions")
+    return check(openssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, highest, NULL), "versions")
 
 
 cdef int use_certificate(SSL_CTX *context, bytes der, bint is_own) except -1:
     cdef const unsigned char *data = der
     cdef X509 *certificate = openssl.d2i_X509(NULL, &data, len(der))
-    cdef long is_used = 0
-    if certificate == NULL:
-        raise failure("certificate")
+    cdef long is_used
+    check(certificate != NULL, "certificate")
     if is_own:
         is_used = openssl.SSL_CTX_use_certificate(context, certificate)
     else:
         is_used = openssl.SSL_CTX_ctrl(context, SSL_CTRL_EXTRA_CHAIN_CERT, 0, certificate)
     if is_own or not is_used:  # a certificate of the chain belongs to the context from here on
         openssl.X509_free(certificate)
-    if not is_used:
-        raise failure("certificate")
-    return 0
+    return check(is_used, "certificate")
 
 
 cdef int use_key(SSL_CTX *context, bytes der) except -1:
     cdef const unsigned char *data = der
     cdef EVP_PKEY *key = openssl.d2i_AutoPrivateKey(NULL, &data, len(der))
-    cdef int is_used = 0
-    if key == NULL:
-        raise failure("key")
+    cdef int is_used
+    check(key != NULL, "key")
     is_used = openssl.SSL_CTX_use_PrivateKey(context, key)
     openssl.EVP_PKEY_free(key)
-    if not is_used or not openssl.SSL_CTX_check_private_key(context):
-        raise failure("key")
-    return 0
+    return check(is_used and openssl.SSL_CTX_check_private_key(context), "key")
 
 
 cdef int verify(SSL_CTX *context, bint asks, bint requires, bint trusts_any, trusted) except -1:
@@ -230,8 +216,7 @@ cdef int verify(SSL_CTX *context, bint asks, bint requires, bint trusts_any, tru
         mode |= SSL_VERIFY_FAIL_IF_NO_PEER_CERT
     if not trusts_any and trusted is not None:
         path = trusted.encode("utf-8", "surrogateescape")
-        if not openssl.SSL_CTX_load_verify_locations(context, path, NULL):
-            raise failure("trust")
+        check(openssl.SSL_CTX_load_verify_locations(context, path, NULL), "trust")
     elif not trusts_any:
         openssl.SSL_CTX_set_default_verify_paths(context)
         openssl.ERR_clear_error()
@@ -310,7 +295,10 @@ cdef Progress shake_hands(SSL *ssl, Wire *wire) noexcept nogil:
     returned = openssl.SSL_do_handshake(ssl)
     if returned == 1:
         return IS_DONE
-    return WANTS_MORE if openssl.SSL_get_error(ssl, returned) == SSL_ERROR_WANT_READ else HAS_FAILED
+    if openssl.SSL_get_error(ssl, returned) == SSL_ERROR_WANT_READ:
+        return WANTS_MORE
+    wire.reason = take_reason()
+    return HAS_FAILED
 
 
 cdef Progress open_records(SSL *ssl, Wire *wire, uint8_t *plain, size_t room, size_t *got) noexcept nogil:
@@ -328,7 +316,10 @@ cdef Progress open_records(SSL *ssl, Wire *wire, uint8_t *plain, size_t room, si
         error = openssl.SSL_get_error(ssl, returned)
         if error == SSL_ERROR_WANT_READ:
             return WANTS_MORE
-        return HAS_ENDED if error == SSL_ERROR_ZERO_RETURN else HAS_FAILED
+        if error == SSL_ERROR_ZERO_RETURN:
+            return HAS_ENDED
+        wire.reason = take_reason()
+        return HAS_FAILED
     return IS_DONE
 
 

@@ -20,6 +20,7 @@ from rocketns.config.tls import TlsMode
 from rocketns.protocol.codes import RELEASES, SerializeType, language_name
 from rocketns.server.control.answering import DEFERRED_S_MAX
 from rocketns.server.control.inbox import waiting_bytes_max
+from rocketns.server.control.measures import BOUNDS_S
 
 if TYPE_CHECKING:
     from rocketns._fast.reactor.reactors import ReactorLimits
@@ -55,9 +56,6 @@ def limits_of(configuration: Configuration, tls_mode: TlsMode) -> ReactorLimits:
         "listed_bytes_min": (limits.listed_bytes_min(incoming), limits.listed_bytes_min(outgoing), 1),
         "progress_ms_max": limits.progress_seconds * 1000,
         "queued_bytes_max": waiting_bytes_max(limits),
-        "first_frames_bytes_max": limits.incoming_bytes_max // 4,
-        "small_hosts_frames_bytes_max": limits.incoming_bytes_max * 3 // 8,
-        "known_frames_bytes_max": limits.incoming_bytes_max // 2,
         "outgoing_bytes_max": limits.outgoing_bytes_max,
         "high_water_bytes": netty.water_marks[1],
         "send_buffer_bytes": netty.server_socket_snd_buf_size,
@@ -69,6 +67,7 @@ def limits_of(configuration: Configuration, tls_mode: TlsMode) -> ReactorLimits:
         "handshake_ms_max": min(limits.progress_seconds * 1000, HANDSHAKE_MS_MAX),
         "deferred_ms_max": int(DEFERRED_S_MAX * 1000),
         "trusts_announced": bool(configuration.access.proxies),
+        "latency_bounds_ns": tuple(round(bound * 1e9) for bound in BOUNDS_S),
     }
 
 

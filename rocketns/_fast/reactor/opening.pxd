@@ -1,11 +1,14 @@
-"""What the loop of reactor.pyx calls in the handshake thread."""
+"""What the loop of reactor.pyx calls of opening.pyx."""
 
 from libc.stdint cimport uint32_t
 
 from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.reactor.reactor_state cimport Reactor
 
-cdef void arrive(Reactor *reactor, Connection *connection) noexcept nogil
+cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil
+cdef void accept_some(Reactor *reactor) noexcept nogil
+cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil
+cdef void take_over(Reactor *reactor, Connection *connection) noexcept nogil
 cdef void note_context(Reactor *reactor) noexcept nogil
 cdef void on_handshake_event(Reactor *reactor, Connection *connection, uint32_t events) noexcept nogil
 cdef void take_steps(Reactor *reactor) noexcept nogil

@@ -1,0 +1,506 @@
+"""How a connection begins: it is accepted, its first byte is looked at, a PROXY header and the handshake of TLS are taken.
+
+The first reactor accepts, and deals connections out among all. A reactor gives the handshake thread each connection that
+does not begin with a frame. When its frames begin, the reactor whose turn it is gets it and keeps it: that may be another
+one. So a lookup never waits for a handshake, which takes up to a millisecond.
+
+The handshake thread is a reactor without frames: the same loop, connection table, inbox and totals. Its sockets are armed
+for one event at a time, and who has something to do waits for the turn of its host.
+
+OpenSSL's memory of all connections is bounded. Where a new one has no room, other handshakes are given up for it, and
+then connections that are idle.
+"""
+
+from libc.errno cimport EAGAIN, EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
+from libc.stddef cimport size_t
+from libc.stdint cimport int64_t, uint8_t
+from libc.stdio cimport snprintf
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, strdup, strlen
+
+from posix.unistd cimport close
+
+from rocketns._fast.access.networks cimport Peer, flags_of, read_socket_address, read_text
+from rocketns._fast.access.policy cimport know_policy
+from rocketns._fast.codec.proxy_header cimport (
+    DETECTION_BYTES, SOURCE_ROOM, UNFINISHED, WRONG, Header, ProxyHeader, is_proxied, read_header
+)
+from rocketns._fast.connections.connection cimport (
+    BEHIND_HEADER, CARRIED, DETECTING, FAILED, NEW, NO_CERTIFICATE, NOT_TLS, PEER_CLOSED, SHAKING_HANDS,
+    STALLED_HANDSHAKE, TLS_DISABLED, TLS_FAILED, UNDECIDED, UNTRUSTED_PROXY, WITHOUT_CONTEXT, WRONG_PROXY_HEADER, drop,
+    keep, receive_some, send_output, send_wire
+)
+from rocketns._fast.connections.hosts cimport (
+    ADDRESS_ROOM, CONNECTIONS, HOSTS, INPUT, TEXT_ROOM, TLS, Hosts, claim_host, ended_of, find_host, join_ring,
+    may_connect, release_host, take_turn, write_peer
+)
+from rocketns._fast.connections.messages cimport (
+    CLOSED, OPENED, OPENED_LISTENER_SHIFT, TLS_WANTED, Message, free_message, message_with, new_message, push
+)
+from rocketns._fast.reactor.connection_table cimport (
+    Victim, close_connection, count_held, find_victim, greedy_host, insert_connection, move, note_progress,
+    release_connection, relieve, send_connection
+)
+from rocketns._fast.reactor.reactor_state cimport (
+    HANDSHAKE_BYTES, IN_USE, LISTENING, NOT_USABLE, UNFINISHED_MESSAGE_BYTES, UNKNOWN, WANTED, ContextState, Shared, Tls,
+    assert_reactor, flags_of_peer, id_of, must_wait
+)
+from rocketns._fast.reactor.turns cimport finish_turn, resume, take_records
+from rocketns._fast.system.hashing cimport hash_bytes
+from rocketns._fast.system.sockets cimport (
+    EPOLL_CTL_MOD, EPOLLERR, EPOLLHUP, EPOLLIN, IPPROTO_TCP, MSG_DONTWAIT, MSG_PEEK, SO_RCVBUF, SO_SNDBUF, SOCK_CLOEXEC,
+    SOCK_NONBLOCK, SOL_SOCKET, TCP_NODELAY, accept4, epoll_ctl, epoll_event, monotonic_ns, recv, set_int, sockaddr,
+    sockaddr_storage, socklen_t
+)
+from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock
+from rocketns._fast.tls.openssl cimport HAS_FAILED, IS_DONE, X509, Progress, new_session, openssl, shake_hands
+
+cdef enum:
+    ACCEPTED_AT_ONCE_MAX = 64  # in one round of the loop
+    TURN_NS = 2_000_000  # of the handshake thread; then events and messages are looked at
+    RECEIVED_AT_ONCE_MAX = 16 * 1024
+    HANDSHAKE_MAGIC_CODE = 0x16  # the first byte of a TLS connection
+
+
+cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil:
+    """Reactor thread only. Stop accepting while the process has no descriptors to spare, or go on."""
+    cdef epoll_event event
+    cdef int place
+    event.events, event.data.u64 = EPOLLIN if accepting else 0, LISTENING
+    for place in range(reactor.listeners):
+        epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, reactor.listen_fds[place], &event)
+    reactor.is_accepting = accepting
+
+
+cdef bint is_stranger(Shared *shared, const sockaddr_storage *address) noexcept nogil:
+    """Any reactor's thread. Whether no network has the address. That of a balancer which sends PROXY headers must be in
+    one."""
+    cdef Peer peer
+    cdef bint is_one
+    if not load(&shared.policy.closes_strangers):
+        return False
+    read_socket_address(address, &peer)
+    pthread_mutex_lock(&shared.policy.mutex)
+    is_one = load(&shared.policy.closes_strangers) and flags_of_peer(&shared.policy, &peer) == 0
+    pthread_mutex_unlock(&shared.policy.mutex)
+    if is_one:
+        add(&shared.policy.strangers_closed, 1)
+    return is_one
+
+
+cdef bint host_may_connect(Reactor *reactor, int fd) noexcept nogil:
+    """Reactor thread only. Whether the peer's host may open a connection now.
+
+    Where control has half of `connections_max` ends to take note of, a host to which some of them belong waits for it.
+    """
+    cdef char address[ADDRESS_ROOM]
+    cdef Peer peer
+    cdef Hosts *table = reactor.shared.hosts
+    cdef bint is_behind = load(&reactor.shared.gone) > reactor.shared.limits.connections_max // 2
+    if not load(&table.cost_ns[CONNECTIONS]) and not is_behind:
+        return True
+    write_peer(fd, address, &peer)
+    if is_behind and ended_of(table, address):
+        add(&reactor.shared.turned_away, 1)
+        return False
+    return not load(&table.cost_ns[CONNECTIONS]) or may_connect(table, address, reactor.now_ms)
+
+
+cdef bint may_stay(Reactor *reactor, int fd, const sockaddr_storage *address) noexcept nogil:
+    """Reactor thread only. Whether a connection is carried. If so it counts.
+
+    It counts before the count is compared, so reactors that accept at the same time keep the limit.
+    """
+    cdef Shared *shared = reactor.shared
+    if is_stranger(shared, address) or not host_may_connect(reactor, fd):
+        return False
+    if add(&shared.connections, 1) <= shared.limits.connections_max:
+        return True
+    add(&shared.connections, -1)
+    add(&shared.turned_away, 1)
+    return False
+
+
+cdef Reactor *next_carrier(Reactor *reactor) noexcept nogil:
+    """Reactor thread only. The reactors get connections in turn."""
+    reactor.next_reactor = (reactor.next_reactor + 1) % reactor.shared.carriers
+    return reactor.shared.reactors[reactor.next_reactor]
+
+
+cdef void begin(Reactor *reactor, int fd, uint8_t listener) noexcept nogil:
+    """Reactor thread only. Make a connection of an accepted socket, for the reactor whose turn it is."""
+    cdef Shared *shared = reactor.shared
+    cdef Reactor *target = next_carrier(reactor)
+    cdef Connection *connection = <Connection *>calloc(1, sizeof(Connection))
+    if connection == NULL:
+        close(fd)
+        add(&shared.connections, -1)
+        return
+    set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1)
+    if shared.limits.send_buffer_bytes > 0:
+        set_int(fd, SOL_SOCKET, SO_SNDBUF, shared.limits.send_buffer_bytes)
+    if shared.limits.receive_buffer_bytes > 0:
+        set_int(fd, SOL_SOCKET, SO_RCVBUF, shared.limits.receive_buffer_bytes)
+    connection.fd, connection.stage, connection.ending, connection.host = fd, NEW, FAILED, HOSTS
+    connection.active_ms, connection.listener = reactor.now_ms, listener
+    connection.idle_ms_max = load(&shared.idle_ms_max)
+    if target == reactor:
+        take_over(reactor, connection)
+    else:
+        send_connection(target, connection)
+
+
+cdef void accept_some(Reactor *reactor) noexcept nogil:
+    """Reactor thread only. One of the listening sockets has connections. One that may not stay is closed at once: if it
+    were kept waiting, it would have a descriptor."""
+    cdef sockaddr_storage address
+    cdef socklen_t length
+    cdef int listener, fd
+    assert_reactor(reactor, "accept_some")
+    for listener in range(reactor.listeners):
+        for _ in range(ACCEPTED_AT_ONCE_MAX):
+            length = sizeof(sockaddr_storage)
+            fd = accept4(reactor.listen_fds[listener], <sockaddr *>&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC)
+            if fd < 0 and errno == EINTR:
+                continue
+            if fd < 0:
+                if errno == EMFILE or errno == ENFILE or errno == ENOBUFS or errno == ENOMEM:
+                    listen_again(reactor, False)
+                break
+            if may_stay(reactor, fd, &address):
+                reactor.has_accepted = True
+                begin(reactor, fd, <uint8_t>listener)
+            else:
+                close(fd)
+
+
+cdef void know_peer(Reactor *reactor, Connection *connection, char *socket_address) noexcept nogil:
+    """The owner of the connection only, which holds no bytes. Whose it is: the socket's host, and the announced one where
+    only trusted proxies announce hosts. Else any peer may announce any address: then it is in no network.
+
+    ``socket_address`` has ADDRESS_ROOM.
+    """
+    cdef Hosts *table = reactor.shared.hosts
+    cdef const char *address = socket_address
+    write_peer(connection.fd, socket_address, &connection.peer)
+    if connection.is_announced:
+        connection.peer.is_known = False
+    if connection.is_announced and reactor.shared.limits.trusts_announced:
+        address = connection.address
+        read_text(connection.address, &connection.peer)
+    if connection.host < HOSTS:
+        release_host(table, connection.host)
+    connection.host = claim_host(table, address)
+
+
+cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Reactor thread only. Look at the first byte of a new connection. True: it is plain, and still this reactor's.
+
+    False: nothing came yet, or the handshake thread has it now, or it was closed.
+    """
+    cdef uint8_t first
+    cdef char address[ADDRESS_ROOM]
+    cdef ssize_t got = recv(connection.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT)
+    if got < 0 and (errno == EAGAIN or errno == EINTR):
+        return False
+    if got == 1 and (first or not reactor.shared.limits.takes_plain):
+        move(reactor, connection, reactor.shared.reactors[reactor.shared.carriers])
+        return False
+    if got == 1:
+        connection.stage = DETECTING
+        know_peer(reactor, connection, address)
+        if report_opened(reactor, connection, address):
+            return True
+    close_connection(reactor, connection, PEER_CLOSED if got == 0 else FAILED)
+    return False
+
+
+cdef Message *message_of_opened(
+    Reactor *reactor, const Connection *connection, const char *socket_address
+) noexcept nogil:
+    """Reactor thread only. NULL where there is no memory."""
+    cdef char text[ADDRESS_ROOM + SOURCE_ROOM + 2]
+    cdef char room[TEXT_ROOM]
+    cdef const char *shown = connection.address if connection.is_announced else socket_address
+    cdef size_t host_length, size
+    cdef const char *host = find_host(socket_address, room, &host_length)
+    cdef X509 *certificate = NULL
+    cdef int der_size = 0
+    cdef unsigned char *der
+    cdef Message *message
+    if not connection.is_announced:
+        host_length = 0
+    size = <size_t>snprintf(text, sizeof(text), "%s%c%.*s%c", shown, 0, <int>host_length, host, 0)
+    if connection.tls != NULL and connection.shows_names:
+        certificate = openssl.SSL_get1_peer_certificate(connection.tls)
+    if certificate != NULL:
+        der_size = max(openssl.i2d_X509(certificate, NULL), 0)
+    message = message_with(OPENED, id_of(reactor, connection), size + <size_t>der_size)
+    if message != NULL:
+        memcpy(message.data, text, size)
+        message.number = message.queued.host = connection.host
+        message.moment = (connection.tls != NULL) | connection.listener << OPENED_LISTENER_SHIFT
+    if message != NULL and der_size:
+        der = message.data + size
+        openssl.i2d_X509(certificate, &der)
+    if certificate != NULL:
+        openssl.X509_free(certificate)
+        openssl.ERR_clear_error()
+    return message
+
+
+cdef bint report_opened(Reactor *reactor, Connection *connection, const char *socket_address) noexcept nogil:
+    """Reactor thread only. Tell control of a connection and its peer; False where there is no memory.
+
+    The close notice is made here, so its allocation cannot fail later. Both are pushed by this thread to one queue, so
+    control sees OPENED before any frame of the connection, and CLOSED after the last.
+    """
+    cdef bint keeps_address = reactor.shared.counts_clients
+    cdef Message *message = message_of_opened(reactor, connection, socket_address)
+    if message == NULL:
+        return False
+    connection.close_notice = new_message(CLOSED, id_of(reactor, connection))
+    if connection.close_notice == NULL:
+        free_message(message)
+        return False
+    if connection.is_announced and not keeps_address and not reactor.shared.limits.trusts_announced:
+        free(connection.address)
+        connection.address = NULL
+    if keeps_address and not connection.is_announced:
+        connection.address = strdup(socket_address)
+    if connection.address != NULL:
+        connection.address_hash = hash_bytes(
+            <const uint8_t *>connection.address, strlen(connection.address), &reactor.shared.routes.key
+        )
+    push(&reactor.shared.to_control, message)
+    return True
+
+
+cdef void take_over(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Reactor thread only. Carry a connection that is in no table: a new one, one for the handshake thread, or one whose
+    frames begin, which is reported.
+
+    The thread that had it touched it no more after its push, see connection.pxd. The input of the last kind is what came
+    behind its first bytes: records if it has TLS.
+    """
+    cdef char address[ADDRESS_ROOM]
+    cdef Peer ignored
+    if reactor.shakes_hands:
+        connection.stage, connection.began_ms = UNDECIDED, reactor.now_ms
+        know_peer(reactor, connection, address)
+    if not insert_connection(reactor, connection):
+        release_connection(reactor.shared, connection, FAILED)
+    elif reactor.shakes_hands:
+        join_ring(reactor.waiting, &connection.queued, connection.host)
+    elif connection.stage == CARRIED:
+        # The connection may have been judged by a policy that this reactor has not seen.
+        know_policy(&reactor.shared.policy, &reactor.known_policy)
+        write_peer(connection.fd, address, &ignored)
+        if not report_opened(reactor, connection, address):
+            connection.is_failed = True
+        elif connection.tls == NULL:
+            resume(reactor, connection)
+        elif connection.input.size:
+            take_records(reactor, connection)
+        finish_turn(reactor, connection)
+
+
+cdef void fail(Connection *connection, int ending) noexcept nogil:
+    """Handshake thread only. Close it at the end of this turn."""
+    connection.is_failed, connection.ending = True, ending
+
+
+cdef void give_back(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Handshake thread only. Its frames begin."""
+    connection.stage = CARRIED
+    move(reactor, connection, next_carrier(reactor))
+
+
+cdef inline bint is_trusted(const Shared *shared, const Connection *connection) noexcept nogil:
+    """Whether the socket's address may announce another."""
+    if shared.proxies == NULL:
+        return True
+    return connection.peer.is_known and flags_of(shared.proxies, connection.peer.address) != 0
+
+
+cdef size_t take_header(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil:
+    """Handshake thread only. The size of the PROXY header; 0 if there is none, or if it is not whole."""
+    cdef char address[ADDRESS_ROOM]
+    cdef ProxyHeader header
+    cdef Header found
+    if size < DETECTION_BYTES:
+        return 0
+    if not is_proxied(data):
+        connection.stage = BEHIND_HEADER
+        return 0
+    if not is_trusted(reactor.shared, connection):
+        fail(connection, UNTRUSTED_PROXY)
+        return 0
+    found = read_header(data, size, &header)
+    if found == UNFINISHED:
+        return 0
+    if found == WRONG:
+        fail(connection, WRONG_PROXY_HEADER)
+        return 0
+    connection.stage = BEHIND_HEADER
+    if header.source[0]:
+        connection.address = strdup(header.source)
+        if connection.address == NULL:
+            fail(connection, FAILED)
+            return 0
+        connection.is_announced = True
+        count_held(reactor, INPUT, connection, 0)
+        know_peer(reactor, connection, address)
+    return header.size
+
+
+cdef bint hold_handshake(Reactor *reactor, Connection *wanting, uint32_t size) noexcept nogil:
+    """Handshake thread only. OpenSSL has so much memory for it from now on. False: there is no room, and it is closed.
+
+    Over the limit other handshakes are given up, by the rules of connection_table.pyx, and then connections that are
+    idle: so a flood of hellos from many hosts costs nobody else a connection. Where one host has too much, only its own
+    go.
+    """
+    cdef Victim victim
+    cdef uint32_t greedy
+    cdef Connection *other
+    cdef bint grows = size > wanting.held[TLS]
+    count_held(reactor, TLS, wanting, size)
+    if grows:
+        note_progress(reactor, TLS, wanting)
+    while find_victim(reactor.shared, TLS, reactor.number, &victim):
+        other = reactor.holders[TLS].lists[victim.known][victim.number].first
+        greedy = greedy_host(reactor.shared, TLS, victim.known)
+        if other == wanting or (greedy < HOSTS and greedy != victim.number):
+            break
+        close_connection(reactor, other, STALLED_HANDSHAKE)
+    return relieve(reactor, TLS, wanting) != NULL
+
+
+cdef bint start_tls(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Handshake thread only. Begin TLS with the context in use. False: the connection is gone.
+
+    The stage is then SHAKING_HANDS, or WITHOUT_CONTEXT.
+    """
+    cdef Shared *shared = reactor.shared
+    cdef ContextState state
+    cdef Message *message = NULL
+    if not hold_handshake(reactor, connection, HANDSHAKE_BYTES):
+        return False
+    pthread_mutex_lock(&shared.tls.mutex)
+    state = shared.tls.state
+    if state == IN_USE:
+        connection.tls = new_session(shared.tls.context)
+        connection.shows_names = shared.tls.verifies_peers
+    elif state == UNKNOWN:
+        message = new_message(TLS_WANTED, 0)
+        if message != NULL:
+            message.queued.host = HOSTS
+            shared.tls.state = WANTED
+    pthread_mutex_unlock(&shared.tls.mutex)
+    if message != NULL:
+        push(&shared.to_control, message)
+    if connection.tls != NULL:
+        connection.stage = SHAKING_HANDS
+    elif state == IN_USE or state == NOT_USABLE:
+        fail(connection, NO_CERTIFICATE if state == NOT_USABLE else FAILED)
+    else:
+        connection.stage = WITHOUT_CONTEXT
+        count_held(reactor, TLS, connection, 0)
+    return True
+
+
+cdef bint go_on_with_tls(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil:
+    """Handshake thread only. The next step of a handshake, by records that came. Nothing of them is kept but those
+    behind its end. False: the connection is gone, or a reactor has it."""
+    cdef Tls *tls = &reactor.shared.tls
+    cdef int64_t began_ns = monotonic_ns()
+    cdef Progress progress
+    cdef uint32_t memory
+    cdef size_t left
+    reactor.wire.incoming, reactor.wire.incoming_size = data, size
+    progress = shake_hands(connection.tls, &reactor.wire)
+    left, reactor.wire.incoming_size = reactor.wire.incoming_size, 0
+    add(&tls.spent_ns, monotonic_ns() - began_ns)
+    # Who has nothing to say to what came waits for the rest of a message.
+    memory = HANDSHAKE_BYTES if reactor.wire.outgoing_size else UNFINISHED_MESSAGE_BYTES
+    send_wire(connection, &reactor.wire)  # also an alert
+    drop(&connection.input)
+    if progress == HAS_FAILED:
+        add(&tls.failed, 1)
+        fail(connection, TLS_FAILED)
+    elif progress == IS_DONE and not connection.is_failed:
+        add(&tls.succeeded, 1)
+        if keep(&connection.input, reactor.wire.incoming, left):
+            give_back(reactor, connection)
+            return False
+        fail(connection, FAILED)
+    return connection.is_failed or hold_handshake(reactor, connection, memory)
+
+
+cdef bint go_on(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Handshake thread only. A connection's turn: it has received something, or there is a context for it. False: the
+    connection is gone, or a reactor has it."""
+    cdef size_t have = connection.input.size, taken
+    cdef uint8_t *data = reactor.scratch_in
+    assert_reactor(reactor, "go_on")
+    if connection.output.size:
+        send_output(connection)
+    if must_wait(reactor, connection):
+        return True
+    if have:
+        memcpy(data, connection.input.data + connection.input.start, have)
+    have += receive_some(connection, data + have, RECEIVED_AT_ONCE_MAX, reactor.now_ms)
+    if connection.is_failed:
+        return True
+    if connection.stage == SHAKING_HANDS:
+        return go_on_with_tls(reactor, connection, data, have)
+    if connection.stage == UNDECIDED:
+        taken = take_header(reactor, connection, data, have)
+        data += taken
+        have -= taken
+    drop(&connection.input)
+    if not keep(&connection.input, data, have):
+        fail(connection, FAILED)
+    if connection.is_failed or connection.stage != BEHIND_HEADER or have == 0:
+        return True
+    if data[0] == HANDSHAKE_MAGIC_CODE and reactor.shared.limits.takes_tls:
+        if not start_tls(reactor, connection):
+            return False
+        return connection.stage != SHAKING_HANDS or go_on_with_tls(reactor, connection, data, have)
+    if data[0] != HANDSHAKE_MAGIC_CODE and reactor.shared.limits.takes_plain:
+        give_back(reactor, connection)
+        return False
+    fail(connection, TLS_DISABLED if data[0] == HANDSHAKE_MAGIC_CODE else NOT_TLS)
+    return True
+
+
+cdef void note_context(Reactor *reactor) noexcept nogil:
+    """Handshake thread only. Those that waited for the context begin now: so does their time."""
+    cdef Connection *connection
+    cdef uint32_t index
+    for index in range(reactor.table_count):
+        connection = reactor.connections[index]
+        if connection != NULL and connection.stage == WITHOUT_CONTEXT:
+            connection.stage, connection.began_ms = BEHIND_HEADER, reactor.now_ms
+            join_ring(reactor.waiting, &connection.queued, connection.host)
+
+
+cdef void on_handshake_event(Reactor *reactor, Connection *connection, uint32_t events) noexcept nogil:
+    """Handshake thread only."""
+    if connection.stage == WITHOUT_CONTEXT and events & (EPOLLERR | EPOLLHUP):
+        close_connection(reactor, connection, PEER_CLOSED)
+    else:
+        join_ring(reactor.waiting, &connection.queued, connection.host)
+
+
+cdef void take_steps(Reactor *reactor) noexcept nogil:
+    """Handshake thread only. The next steps, in the turns of hosts, for TURN_NS."""
+    cdef Connection *connection
+    cdef int64_t ends_ns
+    if reactor.waiting.waiting:
+        ends_ns = monotonic_ns() + TURN_NS
+        while reactor.waiting.waiting and monotonic_ns() < ends_ns:
+            connection = <Connection *>take_turn(reactor.waiting, 1)
+            if go_on(reactor, connection):
+                finish_turn(reactor, connection)
