@@ -97,7 +97,7 @@ class ProductEnvironment:
         while self._turns and len(self._sent) < SENT_MAX:
             lookup = self._turns.next()
             self._leave(lookup)
-            self._turns.charge(lookup, lookup.host, QUANTUM_NS)
+            self._turns.charge(QUANTUM_NS)
             task = asyncio.get_running_loop().create_task(self._ask(lookup))
             self._sent.add(task)
             task.add_done_callback(self._end)
