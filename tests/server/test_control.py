@@ -26,7 +26,7 @@ from rocketns.server.clock import Clock
 from rocketns.server.control.answering import Answering
 from rocketns.server.control.control import Control
 from rocketns.server.control.housekeeping import BrokerHousekeeping
-from rocketns.server.control.inbox import Inbox
+from rocketns.server.control.inbox import Inbox, WaitingFrame
 from rocketns.server.product_environment import ProductEnvironment
 from rocketns.server.publishing import delivery, eventlog
 from rocketns.server.publishing.eventlog import log_events
@@ -83,12 +83,12 @@ class Served:
         self.time, self.order, self.good = time, cast(list[str], []), good
         self.deferred = NoneDeferred()
 
-    def serve(self, peer: Peer, frame: bytes, refusal: object, _epoch: int) -> bool:
-        assert refusal is None
+    def serve(self, peer: Peer, waiting: WaitingFrame, _epoch: int) -> bool:
+        assert not waiting.is_refused
         self.time.ns += MS
         peer.end_request()
         self.order.append(peer.host)
-        if frame not in self.good:
+        if waiting.frame not in self.good:
             raise ArithmeticError("planted")
         return True
 

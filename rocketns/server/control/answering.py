@@ -28,7 +28,7 @@ from rocketns.protocol.encoding import encode_reply
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.view import pick_up_route
 from rocketns.server.clock import Clock
-from rocketns.server.control.inbox import UNKNOWN
+from rocketns.server.control.inbox import UNKNOWN, WaitingFrame
 from rocketns.server.control.measures import Measures
 from rocketns.server.product_environment import ProductEnvironment
 from rocketns.server.publishing.delivery import EventDelivery
@@ -119,12 +119,15 @@ class Answering:
         self.deferred = DeferredLookups(reactors)
         self.measures: Measures | None = None
 
-    def serve(self, connection: Connection, frame: bytes | memoryview, refusal: SystemBusy | None, epoch: int) -> bool:
-        """Answer a frame, with ``refusal`` if it was refused. A lookup without a route of ``epoch``
-        waits for the frames that reactors handed over in it or earlier. 0 waits for nothing.
+    def serve(self, connection: Connection, waiting: WaitingFrame, epoch: int) -> bool:
+        """Answer a frame. A lookup without a route of ``epoch`` waits for the frames that reactors handed over in it or
+        earlier. 0 waits for nothing.
 
         False for a malformed frame: its connection is closed, and the frames behind it do not count.
         """
+        frame = waiting.frame
+        # Of a refused one only the header may be left, so that its signature cannot be verified.
+        is_cut = LENGTH_BYTES + int.from_bytes(frame[:LENGTH_BYTES], "big") > len(frame)
         if self.measures is not None:
             self._began_ns = self._clock.spent_ns()
         request = self._decode(connection, frame)
@@ -134,9 +137,10 @@ class Answering:
             connection.end_request()
         elif not connection.is_open and not request_of(request.code).has_effect:
             connection.end_request()  # the answer would reach nobody
-        elif (refusal is not None and is_cut(frame)) or self._is_permitted(connection, request, frame):
-            if refusal is not None:
-                self._answer(connection, request, dispatch.reply_of(refusal))
+        elif is_cut or self._is_permitted(connection, request, frame):
+            if waiting.is_refused:
+                busy = BEYOND_RATE if waiting.is_beyond_rate else OVERLOAD
+                self._answer(connection, request, dispatch.reply_of(busy))
             elif self._context.going_away and request.version > V5_3_1:
                 self._answer(connection, request, dispatch.reply_of(GO_AWAY))
             elif not epoch or not self._defer(connection, request, epoch):
@@ -238,8 +242,3 @@ class Answering:
         except Exception:
             log.exception("the answer to request code %d cannot be encoded", request.code)
             return encode_reply(TOO_LARGE, *how)
-
-
-def is_cut(frame: bytes | memoryview) -> bool:
-    """Whether only the header is left of a refused request, so that its signature cannot be verified."""
-    return LENGTH_BYTES + int.from_bytes(frame[:LENGTH_BYTES], "big") > len(frame)

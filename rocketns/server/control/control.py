@@ -13,7 +13,7 @@ from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.unregistration import UnregisterRequest
 from rocketns.server.clock import Clock
-from rocketns.server.control.answering import BEYOND_RATE, OVERLOAD, Answering
+from rocketns.server.control.answering import Answering
 from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.control.inbox import (
     ANY_SIZE,
@@ -199,12 +199,10 @@ class Control:
         self._inbox.remove_first(connection)
         if not waiting.is_released:
             connection.release(waiting.size)
-        epoch, refusal = waiting.epoch, OVERLOAD if waiting.is_refused else None
+        epoch = waiting.epoch
         if waiting.is_lookup:  # which does not wait for itself
             self._end_epoch(waiting)
-        if not self._answering.serve(
-            connection, waiting.frame, BEYOND_RATE if waiting.is_beyond_rate else refusal, epoch
-        ):
+        if not self._answering.serve(connection, waiting, epoch):
             self._drop(connection)
         self._end_epoch(waiting)
 
