@@ -18,13 +18,14 @@ from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration, properties
 from rocketns.files import FileWriter
 from rocketns.first_routes import FirstRoutes
+from rocketns.fleet.own_tables import OwnTables
 from rocketns.processor.trail import COUNTED_EVERY_MS
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.server.clock import Clock
 from rocketns.server.control.expiry import CONFIRM_EVERY_MS, SCAN
 from rocketns.server.core import Core, CoreState, Outside
 from rocketns.server.facts import Facts, JournalFacts
-from rocketns.server.fleet import FleetWatch, OwnTables
+from rocketns.server.fleet import FleetWatch
 from rocketns.server.following import WATCH_INTERVAL_MS as FOLLOW_INTERVAL_MS
 from rocketns.server.following import AccessFile, ViewsFile
 from rocketns.server.listening import Listening, bind, fit_connections

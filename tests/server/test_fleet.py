@@ -17,6 +17,7 @@ from rocketns.config import Configuration
 from rocketns.fleet import state as fleet_state
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.group_view import GroupView
+from rocketns.fleet.own_tables import OwnTables
 from rocketns.fleet.state import NOT_READ, OWN, Disagreement, FleetState, Part
 from rocketns.processor.context import Now
 from rocketns.protocol.body import bodies
@@ -27,7 +28,7 @@ from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.view import RouteDigests
 from rocketns.server import fleet
 from rocketns.server.clock import Clock
-from rocketns.server.fleet import FleetWatch, OwnTables
+from rocketns.server.fleet import FleetWatch
 from tests.client.peers import answer, peer, serving
 from tests.tools.scripted import QUEUES, Scripted
 
