@@ -27,8 +27,9 @@ from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.missing.watching import MissingWatch
 from rocketns.server.product_environment import ProductEnvironment
 from rocketns.server.publishing.delivery import EventDelivery, MinBrokerNotifier, Recorder
-from rocketns.server.publishing.publisher import LookupSwitch, Publisher, ViewCounts
+from rocketns.server.publishing.publisher import LookupSwitch, Publisher
 from rocketns.server.stall import StallWatch
+from rocketns.views.views import ViewCounts
 
 
 class CoreState:

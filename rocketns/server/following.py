@@ -270,16 +270,9 @@ class ViewsFile(FollowedFile[ReadViews]):
         return ReadViews(made, self._prepare(made))
 
     def use(self, read: ReadViews) -> None:
-        views, listens = read.views, self._listens or ()
-        wanted = [view.listen for view in views if view.listen is not None]
-        for listen in wanted:
-            if listen not in listens:
-                views_log.warning("views: nobody listens at %s yet: that needs a restart", listen)
-        for listen in listens:
-            if listen not in wanted:
-                views_log.warning(
-                    "views: who connects to %s is in no view any more; to close it needs a restart", listen
-                )
+        views = read.views
+        for sentence in views.warnings():
+            views_log.warning("views: %s", sentence)
         self._follow(*read)
         self.views = views
         views_log.info(
