@@ -97,6 +97,10 @@ class HostTurns(Generic[Key]):
     def __len__(self) -> int:
         return len(self._accounts)
 
+    def by_host(self) -> dict[str, dict[Key, None]]:
+        """The keys of strangers that want turns, those of a host in the order in which they came."""
+        return {host: keys.wanting for (is_known, host), keys in self._keys.items() if not is_known}
+
     def want(self, key: Key, host: str, *, is_known: bool = False) -> None:
         """The key wants turns, until `withdraw`."""
         if key in self._accounts:

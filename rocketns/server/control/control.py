@@ -146,15 +146,12 @@ class Control:
         finally:  # an unforeseen error must not leave the other requests waiting
             if self._inbox.has_turns or self._housekeeping.has_waiting:
                 self._want_turn()
-            self._end_turn(began_ns, after_ns)
-
-    def _end_turn(self, began_ns: int, after_ns: int) -> None:
-        self._reactors.next_epoch()
-        self._answering.deferred.answer_due()
-        now_ns = self._clock.spent_ns()
-        self.slow_turns.end(now_ns - began_ns, now_ns - after_ns, now_ns)
-        if self._measures is not None:
-            self._measures.turns.observe((now_ns - began_ns) / 1e9)
+            self._reactors.next_epoch()
+            self._answering.deferred.answer_due()
+            now_ns = self._clock.spent_ns()
+            self.slow_turns.end(now_ns - began_ns, now_ns - after_ns, now_ns)
+            if self._measures is not None:
+                self._measures.turns.observe((now_ns - began_ns) / 1e9)
 
     def _serve_some(self) -> set[Connection]:
         """Serve the waiting requests for one turn, and charge each connection for its own.

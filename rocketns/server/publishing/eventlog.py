@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import assert_never
 
 from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import request_name
@@ -63,13 +62,11 @@ def _log(event: e.Event) -> None:
                 "unregisterBroker, remove from brokerLiveTable %s, %s (%s)",
                 "OK" if event.live else "Failed", _identity(event.cluster, event.addr), event.cause,
             )  # fmt: skip
-        case e.FleetDiffers() | e.AdminRequested() | e.RequestRefused():
-            _log_beside_tables(event)
         case (e.BrokerIdsLeft() | e.GroupChanged() | e.TopicsDeleted() | e.MappingsPut() | e.KvChanged()
               | e.ConfigChanged() | e.Stalled()):  # fmt: skip
             pass  # Java has no line for the first four, and the others are logged where they happen
         case _:
-            assert_never(event)
+            _log_beside_tables(event)
 
 
 def _log_beside_tables(event: e.FleetDiffers | e.AdminRequested | e.RequestRefused) -> None:
