@@ -163,8 +163,6 @@ class NamesrvController:
         if config.access.views_file:
             every(FOLLOW_INTERVAL_MS, "viewsFile", self.views_file.check)
             self.core.delivery.watch(self.views_file.watch)
-        if self.journal is not None:
-            every(config.journal.journal_fsync_ms, "journal", self._tick_journal)
 
     def _deliver_counted(self, after_ms: int = INTERVAL_MS) -> None:
         """Requests that were only counted since their last event: of admins, those that repeat one without effect;
@@ -176,7 +174,7 @@ class NamesrvController:
         self.core.delivery.deliver(context.take_events(), now)
 
     def every(self, ms: int, name: str, run: Callable[[], None]) -> None:
-        """Add a periodic job of the process itself. Call it before `start`."""
+        """Add a periodic job, first run after its interval."""
         self.core.jobs.add(name, run, first_ms=self.clock.now().ms + ms, every_ms=ms)
 
     async def start(self) -> None:
@@ -199,11 +197,12 @@ class NamesrvController:
             listening.listen()
         self.configuration.netty.show_port(self.port)
         self.core.context.restoring = True  # a job may look whether the reactors may answer
-        self._wait_for_jobs()
+        self._run_jobs()
         journal_ns = None if self.journal is None else self._journal_ns()
         filled = await self.first_routes.fill(journal_ns, self.port, self._let_peers_wait)
         if self.journal is not None:
             self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, self.clock.now().epoch_ms, filled)
+            self.every(self.configuration.journal.journal_fsync_ms, "journal", self._tick_journal)
         self.core.context.restoring = False
         if self.core.control.is_holding:
             self.core.control.release()
@@ -236,13 +235,10 @@ class NamesrvController:
         self.core.stalls.check()
         self.core.jobs.run_due(self.clock.now().ms)
 
-    def _wait_for_jobs(self) -> None:
-        wait_ms = max(1, self.core.jobs.next_due_ms() - self.clock.now().ms)
-        self._timer = asyncio.get_running_loop().call_later(wait_ms / 1000, self._run_jobs)
-
     def _run_jobs(self) -> None:
         self.run_due_jobs()
-        self._wait_for_jobs()
+        wait_ms = max(1, self.core.jobs.next_due_ms() - self.clock.now().ms)
+        self._timer = asyncio.get_running_loop().call_later(wait_ms / 1000, self._run_jobs)
 
     def _close_idle(self) -> None:
         self.reactor_transport.close_idle()
@@ -261,23 +257,19 @@ class NamesrvController:
         self.core.context.views = views
 
     def _tick_journal(self) -> None:
-        if self.journal is not None and self.journal.is_started:
-            self.journal.tick(self.clock.now().epoch_ms)
+        assert self.journal is not None
+        self.journal.tick(self.clock.now().epoch_ms)
 
     async def _stop_journal(self) -> None:
         if self.journal is not None and self.journal.is_started:
-            if self.configuration.restore.restore:
-                await self._write_last_snapshot(self.journal)
+            loop = asyncio.get_running_loop()
+            ends = loop.time() + LAST_SNAPSHOT_WITHIN_S
+            for is_behind in self.journal.last_snapshot() if self.configuration.restore.restore else ():
+                if loop.time() > ends:
+                    break
+                await asyncio.sleep(WRITER_PAUSE_S if is_behind else 0)
             self.journal.stop(self.clock.now().epoch_ms)
             await asyncio.to_thread(self.journal.join)
-
-    async def _write_last_snapshot(self, journal: Journal) -> None:
-        loop = asyncio.get_running_loop()
-        ends = loop.time() + LAST_SNAPSHOT_WITHIN_S
-        for is_behind in journal.last_snapshot():
-            if loop.time() > ends:
-                break
-            await asyncio.sleep(WRITER_PAUSE_S if is_behind else 0)
 
     def log_passed_over(self) -> None:
         """The settings that have no effect, or another one than they seem to have. After the boot line: it is there
