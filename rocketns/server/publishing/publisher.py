@@ -91,8 +91,12 @@ class Publisher:
                 self._shown.pop(broker_name, None)
 
     def _state_of(self, group: BrokerData) -> _Shown:
-        addrs = tuple(group.broker_addrs.items())
-        return _Shown(group.cluster, group.zone_name, group.enable_acting_master, addrs, self._is_handed_over(group))
+        """Control answers for a group whose routes may show an acting master, or list filter servers."""
+        addrs, cluster, filters = group.broker_addrs, group.cluster, self._tables.filter_server_table
+        acts = group.enable_acting_master and bool(addrs) and MASTER_ID not in addrs
+        keys = (BrokerAddrInfo(cluster, addr) for addr in addrs.values()) if cluster is not None and filters else ()
+        handed_over = acts or any(key in filters for key in keys)
+        return _Shown(cluster, group.zone_name, group.enable_acting_master, tuple(addrs.items()), handed_over)
 
     def _publish_group(self, broker_name: str, group: BrokerData) -> None:
         shown = self._state_of(group)
@@ -101,18 +105,6 @@ class Publisher:
         default, standard = (bodies.broker_data(group, standard=mode) for mode in (False, True))
         self.slots.put_broker(broker_name, default, standard, shown.handed_over, self._views.fragments(group))
         self._shown[broker_name] = shown
-
-    def _is_handed_over(self, group: BrokerData) -> bool:
-        """Whether control answers for the group: a route may show an acting master, or list filter servers."""
-        addrs = group.broker_addrs
-        if addrs and group.enable_acting_master and MASTER_ID not in addrs:
-            return True
-        filters, cluster = self._tables.filter_server_table, group.cluster
-        return (
-            bool(filters)
-            and cluster is not None
-            and any(BrokerAddrInfo(cluster, addr) in filters for addr in addrs.values())
-        )
 
 
 class LookupSwitch:
