@@ -29,7 +29,7 @@ from rocketns.server.fleet import FleetWatch
 from rocketns.server.following import WATCH_INTERVAL_MS as FOLLOW_INTERVAL_MS
 from rocketns.server.following import AccessFile, ViewsFile
 from rocketns.server.listening import Listening, bind, fit_connections
-from rocketns.server.missing.watching import TICK_MS as MISSING_INTERVAL_MS
+from rocketns.server.missing import TICK_MS as MISSING_INTERVAL_MS
 from rocketns.server.outgoing import ChargedConnection
 from rocketns.server.process import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.publishing.publisher import Prepared

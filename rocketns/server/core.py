@@ -24,7 +24,7 @@ from rocketns.server.control.answering import Answering
 from rocketns.server.control.control import Control
 from rocketns.server.control.expiry import Expiry
 from rocketns.server.control.housekeeping import BrokerHousekeeping
-from rocketns.server.missing.watching import MissingWatch
+from rocketns.server.missing import MissingWatch
 from rocketns.server.product_environment import ProductEnvironment
 from rocketns.server.publishing.delivery import EventDelivery, MinBrokerNotifier, Recorder
 from rocketns.server.publishing.publisher import LookupSwitch, Publisher

@@ -105,9 +105,7 @@ class Peer(Compared):
         found = await asyncio.to_thread(differing_groups, own, answer.body or b"", self._name_bytes_max)
         self._update(broker_groups=found.groups, differing_brokers=found.differ)
         self.set_one_sided(found.one_sided)
-        self.suspects.keep(FactKind.BROKER, (name for name, _, _ in found.differing))
-        for name, own_group, theirs in found.differing:
-            self.suspects.judge(Item(FactKind.BROKER, name), own_group, theirs, self._epoch_ms())
+        self.judge_all(FactKind.BROKER, found.differing, self._epoch_ms())
 
     async def _read_topics(self) -> None:
         if self.member.kind != OTHER:
@@ -139,10 +137,7 @@ class Peer(Compared):
             followers += found.followers[: SUSPECTS_MAX - len(followers)]
         self.alike = alike
         self._update(differing_topics=count)
-        found_topics = differing + followers
-        self.suspects.keep(FactKind.TOPIC, (name for name, _, _ in found_topics))
-        for name, ours, other in found_topics:
-            self.suspects.judge(Item(FactKind.TOPIC, name), ours, other, self._epoch_ms(), self.known(ours, other))
+        self.judge_all(FactKind.TOPIC, differing + followers, self._epoch_ms(), self.known)
         await self._explain()
 
     async def _explain(self) -> None:

@@ -21,7 +21,7 @@ from rocketns.routeinfo.events import Cause
 from rocketns.server.clock import Clock
 from rocketns.server.control.control import Control
 from rocketns.server.control.inbox import seems_lookup
-from rocketns.server.missing.asked import Counted, TopicAsker
+from rocketns.server.missing import Counted, TopicAsker
 from rocketns.server.process import be_nicer
 from rocketns.server.reactors.handle import HANDSHAKE_MS_MAX
 from rocketns.server.stall import Stall
