@@ -102,7 +102,7 @@ class NamesrvController:
         self.reactor_transport = ReactorTransport(configuration, self.reactors, core.control, self.clock, self.tls)
         core.missing.drain = self.reactor_transport.drain_missing
 
-        own = OwnTables(state.tables, state.publisher.slots)
+        own = OwnTables(state.tables, state.publisher.digests)
         self.fleet = FleetWatch(configuration, own, self.clock, core.delivery.deliver, self._charged)
         self._add_jobs()
         self.facts = Facts(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rocketns._fast.routes.routes import RouteSlots
 from rocketns.fleet.comparing import FactKind, Item
 from rocketns.fleet.group_view import GroupView, group_view
 from rocketns.fleet.suspects import View
@@ -16,12 +15,12 @@ from rocketns.routeinfo.view import RouteDigests
 GROUPS_AT_ONCE = 200
 
 
-class OwnTables(RouteDigests):
+class OwnTables:
     """Control only. What it gives are copies, so that they can be given to another thread."""
 
-    def __init__(self, tables: RouteTables, slots: RouteSlots) -> None:
-        super().__init__(slots)
+    def __init__(self, tables: RouteTables, digests: RouteDigests) -> None:
         self._tables = tables
+        self.digests = digests
 
     def groups(self) -> Iterator[dict[str, GroupView]]:
         """All groups with an address, in pieces. A group that changes meanwhile is read as it is in its piece."""
@@ -32,7 +31,7 @@ class OwnTables(RouteDigests):
 
     def view(self, item: Item) -> View:
         """What this name server says of a thing; None if it is not there, or is a group without an address."""
-        return self.topic(item.name) if item.kind is FactKind.TOPIC else self._group(item.name)
+        return self.digests.topic(item.name) if item.kind is FactKind.TOPIC else self._group(item.name)
 
     def _group(self, name: str) -> GroupView | None:
         group = self._tables.broker_addr_table.get(name)
@@ -47,4 +46,4 @@ class OwnTables(RouteDigests):
 
     def counts(self) -> tuple[int, int]:
         """Broker groups and topics."""
-        return len(self._tables.broker_addr_table), len(self)
+        return len(self._tables.broker_addr_table), len(self.digests)

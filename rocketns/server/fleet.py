@@ -122,7 +122,7 @@ class Peer(Compared):
     async def _read_buckets(self, theirs: bytes) -> None:
         if len(theirs) != DIGEST_BYTES * DIGEST_BUCKETS:
             raise UnusableError("its digests have a wrong length")
-        own, count, alike = self._own.buckets(), 0, Counter[int]()
+        own, count, alike = self._own.digests.buckets(), 0, Counter[int]()
         differing: Differing[int] = []
         followers: Differing[int] = []
         places = range(0, len(own), DIGEST_BYTES)
@@ -145,7 +145,7 @@ class Peer(Compared):
         loop, lookups = asyncio.get_running_loop(), self._lookups_max
         ends_s = loop.time() + LOOKUPS_WITHIN_S
         for topic, theirs in self.suspects.unread():
-            detail = self.known(self._own.topic(topic), theirs)  # type: ignore[arg-type]
+            detail = self.known(self._own.digests.topic(topic), theirs)  # type: ignore[arg-type]
             if detail is None:
                 if lookups == 0 or loop.time() > ends_s:
                     return
@@ -158,7 +158,7 @@ class Peer(Compared):
         answer = await self._server.ask(RequestCode.GET_ROUTE_DIGESTS, {"bucket": str(bucket)}, SWITCHED_OFF)
         if answer.code in SWITCHED_OFF:
             return None
-        own, body = self._own.topics(bucket), answer.body or b""
+        own, body = self._own.digests.topics(bucket), answer.body or b""
         return await asyncio.to_thread(differing_digests, own, body, self._name_bytes_max, self.explained)
 
     async def _read_other(self) -> None:
@@ -202,13 +202,13 @@ class Peer(Compared):
 
     async def _difference(self, topic: str) -> QueueDifference:
         """Read the route of a topic. UnusableError or BodyDecodeError for a useless answer."""
-        body, own = await self._server.route_body(topic), self._own.topic(topic)
+        body, own = await self._server.route_body(topic), self._own.digests.topic(topic)
         theirs: tuple[int | None, Mapping[str, QueueData]] = (None, {})
         if body is not None:
             theirs = await asyncio.to_thread(route_queues, body, self._name_bytes_max, own)
         if theirs[0] == own:
             return QueueDifference((), 0, (), (own, own))
-        digests = self._own.topic(topic), theirs[0]
+        digests = self._own.digests.topic(topic), theirs[0]
         detail = queue_difference(self._own.queues(topic), theirs[1], self.one_sided, digests)
         if digests[0] != digests[1]:
             self.note(detail)

@@ -52,7 +52,7 @@ class World:
                 slots.put_topics(name, [(topic, None, numbers)])
         configuration = Configuration.build(home=Path("~"))
         self.digests = RouteDigests(slots)
-        self.watch = FleetWatch(configuration, OwnTables(self.tables, slots), Clock(), self._take)
+        self.watch = FleetWatch(configuration, OwnTables(self.tables, self.digests), Clock(), self._take)
         self._refreshed, self._refresh = asyncio.Event(), self.watch.refresh
         self.watch.refresh = self._note_refresh  # type: ignore[method-assign]
 
