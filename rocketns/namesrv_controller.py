@@ -23,7 +23,7 @@ from rocketns.processor.trail import COUNTED_EVERY_MS
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.server.clock import Clock
 from rocketns.server.control.expiry import CONFIRM_EVERY_MS, SCAN
-from rocketns.server.core import Core, CoreState, Outside
+from rocketns.server.core import Core, CoreState
 from rocketns.server.facts import Facts, JournalFacts
 from rocketns.server.fleet import FleetWatch
 from rocketns.server.following import WATCH_INTERVAL_MS as FOLLOW_INTERVAL_MS
@@ -90,7 +90,12 @@ class NamesrvController:
         self.client = RemotingClient(
             configuration.read_tls, limits=limits, reach=self.reach, make_connection=self._charged, is_mute=is_mute
         )
-        self.core = core = Core(configuration, self.clock, state, self._outside())
+        self.core = core = Core(
+            configuration, self.clock, state, self.client, self.writer, self.reactors, partial(refuses, self.reach)
+        )
+        if (journal := self.journal) is not None:
+            count_lookup = journal.lookups.count if journal.counts_lookups else None
+            core.keep_journal(journal.record, journal.written.when_written, count_lookup)
         self.access_file = AccessFile(configuration.access.access_file, self._follow_policy)
         self.views_file = ViewsFile(
             configuration.access.views_file, state.publisher.prepare_views, self._use_views, state.tables,
@@ -108,13 +113,6 @@ class NamesrvController:
         self.facts = Facts(
             core, self.name, self.reactor_transport, self.tls, self.fleet, self.writer, self._read_journal
         )
-
-    def _outside(self) -> Outside:
-        journal, world = self.journal, (self.client, self.writer, self.reactors, partial(refuses, self.reach))
-        if journal is None:
-            return Outside(*world)
-        lookups = journal.lookups.count if journal.counts_lookups else None
-        return Outside(*world, journal.record, journal.written.when_written, lookups)
 
     def _read_journal(self) -> JournalFacts | None:
         if self.journal is None:

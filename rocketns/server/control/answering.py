@@ -102,21 +102,22 @@ class Answering:
     """Runs on control's thread. Answers that wait for the disk, or for the product environment, are sent later.
 
     ``when_written`` calls back when the journal has written the change of routes that was delivered last. It calls back
-    without that, too, where the write fails or takes too long. ``measures`` counts requests, None before it is set.
+    without that, too, where the write fails or takes too long. ``measures`` counts requests. Each is None where there
+    is none.
     """
 
     def __init__(
         self, context: NamesrvContext, clock: Clock, delivery: EventDelivery, product: ProductEnvironment,
-        reactors: Reactors, when_written: Callable[[Callable[[], None]], None] | None,
+        reactors: Reactors,
     ) -> None:  # fmt: skip
         self._context = context
         self._clock = clock
         self._delivery = delivery
         self._product = product
         self._reactors = reactors
-        self._when_written = when_written
         self._began_ns = 0
         self.deferred = DeferredLookups(reactors)
+        self.when_written: Callable[[Callable[[], None]], None] | None = None
         self.measures: Measures | None = None
 
     def serve(self, connection: Connection, waiting: WaitingFrame, epoch: int) -> bool:
@@ -208,8 +209,8 @@ class Answering:
         elif reply.after is not None:
             later = self._answer_later(connection, request, reply)
             reply.after(lambda why: later(None if why is None else dispatch.reply_of(RequestError(why))))
-        elif is_being_written and self._when_written is not None:
-            self._when_written(partial(self._answer_later(connection, request, reply), None))
+        elif is_being_written and self.when_written is not None:
+            self.when_written(partial(self._answer_later(connection, request, reply), None))
         else:
             self._answer(connection, request, reply)
 

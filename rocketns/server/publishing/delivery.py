@@ -66,29 +66,24 @@ Watcher = Callable[[list[Event], Now], object]
 
 
 class EventDelivery:
-    """Never raises: what one consumer fails to do is logged, and the others and the answer do not suffer.
-
-    ``record`` writes the journal; None where there is none.
-    """
+    """Never raises: what one consumer fails to do is logged, and the others and the answer do not suffer."""
 
     def __init__(
-        self, context: NamesrvContext, publisher: Publisher, switch: LookupSwitch, notifier: MinBrokerNotifier,
-        record: Recorder | None,
-    ) -> None:  # fmt: skip
+        self, context: NamesrvContext, publisher: Publisher, switch: LookupSwitch, notifier: MinBrokerNotifier
+    ) -> None:
         self._context = context
         self._publisher = publisher
         self._switch = switch
-        self._consumers: list[tuple[str, Watcher]] = [("log", lambda events, _: log_events(events))]
-        if record is not None:
-            self._consumers.append(("record", lambda events, now: record(events, now.ms, now.epoch_ms)))
-        self._consumers.append(("notify brokers of", notifier.notify))
+        self._consumers: list[tuple[str, Watcher]] = []
+        self.watch(lambda events, _: log_events(events), "log")
+        self.watch(notifier.notify, "notify brokers of")
 
-    def watch(self, watcher: Watcher) -> None:
-        """Give the events of each mutation to one more consumer, from now on."""
-        self._consumers.append(("count", watcher))
+    def watch(self, watcher: Watcher, what: str = "count") -> None:
+        """Give the events of each mutation to one more consumer, from now on. ``what`` it does with them."""
+        self._consumers.append((what, watcher))
 
     def deliver(self, events: list[Event], now: Now) -> bool:
-        """Show the reactors what changed, then log it, record it, and notify brokers.
+        """Show the reactors what changed, then log it, notify brokers, and record it.
 
         Also without events: a request may have changed a property, and time may have passed. Whether the journal is
         writing a change of routes, for which the answer should wait.
