@@ -242,7 +242,7 @@ class FleetWatch:
         self._own = own
         self._clock = clock
         self._deliver = deliver
-        # A client of its own: its answers have a smaller limit, and `_tell` logs its failures.
+        # A client of its own: its answers have a smaller limit, and `_watch` logs its failures.
         self._client = RemotingClient(
             configuration.read_tls, CONNECT_WITHIN_S, failures=logging.DEBUG, answer_bytes_max=ANSWER_BYTES_MAX,
             make_connection=make_connection,
@@ -298,18 +298,16 @@ class FleetWatch:
                 await peer.read()
             except Exception:
                 log.exception("the name server %s cannot be compared", peer.addr)
-            self._tell(was, peer.member)
+            now = peer.member
+            if now.is_readable and not was.is_readable:
+                log.info("the name server %s is compared with this one (%s)", now.addr, now.kind)
+            elif now.error and now.error != was.error:
+                log.warning("the name server %s cannot be compared with this one: %s", now.addr, now.error)
             self.refresh()
-            if not peer.member.is_readable:
+            if not now.is_readable:
                 self._client.disconnect(peer.addr)
             wait_s = AGAIN_S if peer.suspects.has_new else ROUND_S
             await asyncio.sleep(max(AGAIN_S / 2, wait_s - (loop.time() - began_s)))
-
-    def _tell(self, was: Member, now: Member) -> None:
-        if now.is_readable and not was.is_readable:
-            log.info("the name server %s is compared with this one (%s)", now.addr, now.kind)
-        elif now.error and now.error != was.error:
-            log.warning("the name server %s cannot be compared with this one: %s", now.addr, now.error)
 
     def refresh(self) -> None:
         """Replace ``state``, and deliver what changed as events."""

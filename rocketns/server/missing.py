@@ -107,10 +107,8 @@ class AskedTopics:
             self._topics[topic] = known
             known.note(lookups, peer, now)
             return
-        if len(topic) <= TOPIC_CHARACTERS_MAX:
-            self._note_new(topic, lookups, peer, owner, now)
-
-    def _note_new(self, topic: str, lookups: int, peer: TopicAsker | None, owner: Owner, now: Now) -> None:
+        if len(topic) > TOPIC_CHARACTERS_MAX:
+            return
         waiting = self._waiting.get(owner, {})
         if topic not in waiting:
             if self._waits >= WAITING_MAX or len(waiting) >= (WAITING_OF_HOST_MAX if self._waits < FEW_WAIT else 1):

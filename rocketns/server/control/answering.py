@@ -56,10 +56,6 @@ class DeferredLookups:
         self._waiting: deque[_DeferredLookup] = deque()
         self._of_host: Counter[str] = Counter()
 
-    def must_wait(self, epoch: int) -> bool:
-        """Whether a frame of this epoch or of an earlier one has not taken effect."""
-        return not self._reactors.is_applied(epoch)
-
     def defer(self, epoch: int, host: str, answer: Callable[[], object]) -> bool:
         """Call ``answer`` when the frames of this epoch have taken effect, or after DEFERRED_S_MAX.
 
@@ -76,7 +72,9 @@ class DeferredLookups:
 
     def answer_due(self, now_s: float = 0.0) -> None:
         """Answer those whose epoch is applied, or whose time is over. Call it after each turn."""
-        while self._waiting and (not self.must_wait(self._waiting[0].epoch) or self._waiting[0].until_s <= now_s):
+        while self._waiting and (
+            self._reactors.is_applied(self._waiting[0].epoch) or self._waiting[0].until_s <= now_s
+        ):
             deferred = self._waiting.popleft()
             self._of_host -= Counter({deferred.host: 1})
             deferred.answer()
@@ -172,7 +170,7 @@ class Answering:
     def _defer(self, connection: Connection, request: RemotingCommand, epoch: int) -> bool:
         """Whether the request is a lookup without a route, which a registration that came before it may bring."""
         context, topic = self._context, (request.ext_fields or {}).get("topic")
-        if request.code != RequestCode.GET_ROUTEINFO_BY_TOPIC or topic is None or not self.deferred.must_wait(epoch):
+        if request.code != RequestCode.GET_ROUTEINFO_BY_TOPIC or topic is None or self._reactors.is_applied(epoch):
             return False
         if context.cluster_test or not is_ready(context, self._clock.now()):
             return False

@@ -74,8 +74,11 @@ class BrokerHousekeeping:
             self._keep(connection, DoubtReason.STALLED)
         elif cause is Cause.CHANNEL_IDLE and self._is_silent_with_others(connection):
             self._keep(connection, DoubtReason.SILENT_TOGETHER)
-        else:
-            self._lose(connection, cause)
+        else:  # its first broker is queued, as in Java. A connection may have many more: some go in each turn
+            leaving = liveness.closed_connection(self._context.tables, connection, cause)
+            for request in islice(leaving, 1):
+                self.submit(request)
+                self._closed.append(leaving)
 
     def _is_silent_with_others(self, connection: Connection) -> bool:
         tables = self._context.tables
@@ -118,13 +121,6 @@ class BrokerHousekeeping:
             deadline_ms = entry.last_update_ms + entry.timeout_ms + entry.grace_ms
         doubt = liveness.doubt_of(entry, reason, deadline_ms, now.ms, now.epoch_ms)
         self._delivery.deliver(liveness.doubt_broker(tables, key, doubt, now.ms), now)
-
-    def _lose(self, connection: Connection, cause: Cause) -> None:
-        """Its first broker is queued, as in Java. A connection may have many more: some go in each turn."""
-        leaving = liveness.closed_connection(self._context.tables, connection, cause)
-        for request in islice(leaving, 1):
-            self.submit(request)
-            self._closed.append(leaving)
 
     def submit(self, request: UnregisterRequest) -> None:
         """Queue an unregistration that the name server itself wants. Java drops it when the queue is full."""
