@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rocketns import files
 from rocketns.access.policy import Policy
 from rocketns.access.refusals import INTERVAL_MS
-from rocketns.client.connection import Forget, OutgoingConnection
+from rocketns.client.connection import ChargedConnection, Forget, OutgoingConnection
 from rocketns.client.reach import ReachRules, refuses
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration, properties
@@ -30,10 +30,9 @@ from rocketns.server.following import WATCH_INTERVAL_MS as FOLLOW_INTERVAL_MS
 from rocketns.server.following import AccessFile, ViewsFile
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.missing import TICK_MS as MISSING_INTERVAL_MS
-from rocketns.server.outgoing import ChargedConnection
 from rocketns.server.process import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.publishing.publisher import Prepared
-from rocketns.server.reactors.handle import REPORT_INTERVAL_MS, RateWatch, drain_counts, flagged_networks, make_reactors
+from rocketns.server.reactors.handle import REPORT_INTERVAL_S, RateWatch, drain_counts, flagged_networks, make_reactors
 from rocketns.server.reactors.transport import ReactorTransport
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
 from rocketns.views.views import Views
@@ -122,7 +121,7 @@ class NamesrvController:
                             writer.failures, writer.failure)  # fmt: skip
 
     def _charged(self, forget: Forget, addr: str, account: str, rest_s_max: float) -> OutgoingConnection:
-        return ChargedConnection(self.reactors, self.core.control, forget, addr, account, rest_s_max)
+        return ChargedConnection(self.reactors.count_here, self.core.control.submit, forget, addr, account, rest_s_max)
 
     def _make_journal(self, state: CoreState) -> Journal | None:
         """None unless ``journalPath`` names a folder."""
@@ -153,7 +152,7 @@ class NamesrvController:
         every(CONFIRM_EVERY_MS, "confirmBrokers", self.core.expiry.confirm)
         every(IDLE_CHECK_INTERVAL_MS, "closeIdle", self._close_idle)
         every(WATCH_INTERVAL_MS, "FileWatchService", self.tls.check_files)
-        every(REPORT_INTERVAL_MS, "reportRates", self.rates.report)
+        every(REPORT_INTERVAL_S * 1000, "reportRates", self.rates.report)
         every(GIVE_BACK_INTERVAL_MS, "giveBackMemory", give_back_free_memory)
         every(MISSING_INTERVAL_MS, "missingTopics", self.core.missing.tick)
         if config.access.access_file:
