@@ -280,11 +280,7 @@ class ViewsFile(FollowedFile[tuple[Views, Prepared]]):
 
     def _warn(self, brokers: Iterable[tuple[str, BrokerLiveInfo | None]]) -> None:
         """Name those of these brokers that registered through a view."""
-        behind = {}
-        for addr, live in brokers if self.views else ():
-            view = None if live is None or live.channel is None else self.views.through(live.channel)
-            if view is not None:
-                behind[addr] = view.name
+        behind = self.views.behind((addr, None if live is None else live.channel) for addr, live in brokers)
         if behind:
             names = Counter(behind.values())
             some = ", ".join(f"{addr} ({name})" for addr, name in [*behind.items()][:BEHIND_NAMED_MAX])

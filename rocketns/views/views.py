@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -113,6 +113,11 @@ class Views:
         if connection.is_announced and not self._trusts_announced:  # the header chooses nothing, the socket does
             return self._of_account(connection.host)
         return self.of_host(connection.address.rpartition(":")[0])
+
+    def behind(self, brokers: Iterable[tuple[str, Asker | None]]) -> dict[str, str]:
+        """Of brokers, by address and connection, those that registered through a view, and its name."""
+        views = ((addr, self.through(peer)) for addr, peer in brokers if peer is not None)
+        return {addr: view.name for addr, view in views if view is not None}
 
     def of_host(self, host: str) -> View | None:
         """The view whose network has an IP address."""

@@ -81,7 +81,7 @@ class Served:
 
     def __init__(self, time: Time, good: tuple[bytes, ...] = (FRAME,)) -> None:
         self.time, self.order, self.good = time, cast(list[str], []), good
-        self.deferred = NoneDeferred()
+        self.deferred, self.measures = NoneDeferred(), None
 
     def serve(self, peer: Peer, waiting: WaitingFrame, _epoch: int) -> bool:
         assert not waiting.is_refused

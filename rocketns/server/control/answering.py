@@ -66,8 +66,7 @@ class DeferredLookups:
         self._of_host[host] += 1
         loop = asyncio.get_running_loop()
         self._waiting.append(_DeferredLookup(epoch, host, loop.time() + DEFERRED_S_MAX, answer))
-        if len(self._waiting) == 1:
-            loop.call_later(DEFERRED_S_MAX, self._answer_late)
+        loop.call_later(DEFERRED_S_MAX, lambda: self.answer_due(loop.time()))
         return True
 
     def answer_due(self, now_s: float = 0.0) -> None:
@@ -78,12 +77,6 @@ class DeferredLookups:
             deferred = self._waiting.popleft()
             self._of_host -= Counter({deferred.host: 1})
             deferred.answer()
-
-    def _answer_late(self) -> None:
-        loop = asyncio.get_running_loop()
-        self.answer_due(loop.time())
-        if self._waiting:
-            loop.call_at(self._waiting[0].until_s, self._answer_late)
 
 
 log = logging.getLogger("rocketns.control")

@@ -56,7 +56,6 @@ class Control:
         self._parked_bytes_max = limits.incoming_bytes_max // 4
         self._turn_is_due = False
         self._stopped = self.is_holding = False
-        self._measures: Measures | None = None
         self.slow_turns = SlowTurns()
 
     def submit(
@@ -91,7 +90,7 @@ class Control:
 
     def measure(self, measures: Measures) -> None:
         """Count requests and turns from now on."""
-        self._measures = self._answering.measures = measures
+        self._answering.measures = measures
 
     def stop(self) -> None:
         """Process nothing more. Requests that wait are dropped, as in Java, so slow ones do not delay the exit."""
@@ -150,8 +149,8 @@ class Control:
             self._answering.deferred.answer_due()
             now_ns = self._clock.spent_ns()
             self.slow_turns.end(now_ns - began_ns, now_ns - after_ns, now_ns)
-            if self._measures is not None:
-                self._measures.turns.observe((now_ns - began_ns) / 1e9)
+            if self._answering.measures is not None:
+                self._answering.measures.turns.observe((now_ns - began_ns) / 1e9)
 
     def _serve_some(self) -> set[Connection]:
         """Serve the waiting requests for one turn, and charge each connection for its own.
