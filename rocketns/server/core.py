@@ -63,11 +63,11 @@ class Core:
 
         product = ProductEnvironment(client, configuration.product_name_servers, self.context.serialize_type,
                                      self.context.release.version)  # fmt: skip
-        self._answering = Answering(self.context, clock, self.delivery, product, reactors)
+        self.answering = Answering(self.context, clock, self.delivery, product, reactors)
         self.jobs = Jobs()
         self.stalls = StallWatch(clock, self.jobs, tables, self.delivery)
         housekeeping = BrokerHousekeeping(self.context, clock, self.delivery, self.stalls)
-        self.control = Control(configuration, clock, self._answering, housekeeping, reactors)
+        self.control = Control(configuration, clock, self.answering, housekeeping, reactors)
         self.expiry = Expiry(
             self.context, clock, self.jobs, self.stalls, self.delivery, self.control, housekeeping, refuses
         )
@@ -77,5 +77,5 @@ class Core:
     ) -> None:
         """Before the server starts: record all events. ``when_written``: see `Answering`."""
         self.delivery.watch(lambda events, now: record(events, now.ms, now.epoch_ms), "record")
-        self._answering.when_written = when_written
+        self.answering.when_written = when_written
         self.context.count_lookup = count_lookup

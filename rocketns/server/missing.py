@@ -179,7 +179,7 @@ class Lines:
     def __init__(self, tables: RouteTables) -> None:
         self._tables = tables
         self._left = LINES_MAX
-        self._gained_ms: int | None = None
+        self._gained_ms = 0
         self._said_more_ms = -MORE_AFTER_MS
         self._said_no_brokers_ms: int | None = None
         self._said_of: Counter[Owner] = Counter()
@@ -225,7 +225,7 @@ class Lines:
         if now.ms - self._counted_ms >= AGAIN_AFTER_MS:
             self._said_of.clear()
             self._counted_ms = now.ms
-        if self._gained_ms is None or self._left == LINES_MAX:
+        if self._left == LINES_MAX:
             self._gained_ms = now.ms
         gained = (now.ms - self._gained_ms) // LINE_EVERY_MS
         self._left = min(LINES_MAX, self._left + gained)

@@ -92,7 +92,7 @@ class HostTurns(Generic[Key]):
         self._kinds: RoundRobin[bool] = RoundRobin()
         self._hosts: dict[bool, RoundRobin[str]] = {True: RoundRobin(), False: RoundRobin()}
         self._keys: dict[tuple[bool, str], RoundRobin[Key]] = {}  # of hosts that want turns
-        self._turn: tuple[bool, str, Key] | None = None
+        self._turn: tuple[bool, str, Key]  # of the last `next`
 
     def __len__(self) -> int:
         return len(self._accounts)
@@ -136,7 +136,6 @@ class HostTurns(Generic[Key]):
 
     def charge(self, cost_ns: int) -> None:
         """The cost of the turn of the last `next`, whose key may have withdrawn."""
-        assert self._turn is not None, "`next` comes first"
         is_known, host, key = self._turn
         self._kinds.charge(is_known, cost_ns)
         self._hosts[is_known].charge(host, cost_ns)

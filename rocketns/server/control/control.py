@@ -24,7 +24,7 @@ from rocketns.server.control.inbox import (
     seems_lookup,
     waiting_bytes_max,
 )
-from rocketns.server.control.measures import Measures, SlowTurns
+from rocketns.server.control.measures import SlowTurns
 
 log = logging.getLogger("rocketns.control")
 
@@ -68,8 +68,7 @@ class Control:
         """
         connection.begin_request()
         waiting = WaitingFrame(frame, len(frame), seems_lookup(frame), is_beyond_rate, epoch, on_answer)
-        self._inbox.submit(connection, waiting)
-        if self._inbox.is_parked(connection):
+        if self._inbox.submit(connection, waiting):
             self._park(connection)
         self._want_turn()
 
@@ -87,10 +86,6 @@ class Control:
     def waiting_bytes(self) -> int:
         """Their bytes, with FRAME_COST_BYTES for each."""
         return self._inbox.bytes + self._inbox.parked_bytes
-
-    def measure(self, measures: Measures) -> None:
-        """Count requests and turns from now on."""
-        self._answering.measures = measures
 
     def stop(self) -> None:
         """Process nothing more. Requests that wait are dropped, as in Java, so slow ones do not delay the exit."""

@@ -129,8 +129,11 @@ class Inbox:
         """Whether a frame waits for its turn, and is not paused or parked."""
         return bool(len(self._turns))
 
-    def submit(self, connection: Connection, waiting: WaitingFrame) -> None:
-        """Add a frame. It is refused if its queue is full, or if it is beyond the rate of its host."""
+    def submit(self, connection: Connection, waiting: WaitingFrame) -> bool:
+        """Add a frame. It is refused if its queue is full, or if it is beyond the rate of its host.
+
+        Returns whether the connection's frames are parked: then call `park` again.
+        """
         line = self._lines.get(connection)
         if line is None:
             line = self._lines[connection] = _Line()
@@ -141,6 +144,7 @@ class Inbox:
             waiting.frame = bytes(waiting.frame[: header_end(waiting.frame)])  # enough for SYSTEM_BUSY
         line.frames.append(waiting)
         self._count(connection, line, waiting, 1)
+        return connection in self._parked
 
     def next(self) -> tuple[Connection, WaitingFrame]:
         """The frame whose turn it is. `charge` ends the turn. IndexError if none waits for a turn."""
@@ -162,10 +166,7 @@ class Inbox:
         self._turns.withdraw(connection)
 
     def park(self, connection: Connection) -> list[WaitingFrame]:
-        """The connection's frames take no turns until `resume`. Returns those that a reactor still counts.
-
-        Call it again for each frame that comes later.
-        """
+        """The connection's frames take no turns until `resume`. Returns those that a reactor still counts."""
         line = self._lines[connection]
         self._turns.withdraw(connection)
         if connection not in self._parked:
@@ -177,10 +178,6 @@ class Inbox:
             self._queued[waiting.is_lookup] -= not waiting.is_refused
             waiting.is_released = True
         return counted
-
-    def is_parked(self, connection: Connection) -> bool:
-        """Whether the connection's frames are parked."""
-        return connection in self._parked
 
     def resume(self, connection: Connection) -> None:
         """Frames that were parked take turns again."""

@@ -74,10 +74,9 @@ def limits_of(configuration: Configuration, tls_mode: TlsMode) -> ReactorLimits:
 
 def flagged_networks(policy: Policy, proxies: Iterable[Network]) -> list[Flagged]:
     """The networks of a policy, and those of the trusted proxies, whose own address is nobody's."""
-    looks_up = NetworkFlag.HAS_EVIDENCE | NetworkFlag.MAY_LOOK_UP
-    flags = {True: looks_up, False: NetworkFlag.HAS_EVIDENCE}
-    of_principals = [(*packed(network), flags[may_look_up]) for network, may_look_up in policy.networks()]
-    return of_principals + [(*packed(network), NetworkFlag.HAS_EVIDENCE) for network in proxies]
+    flags = NetworkFlag.HAS_EVIDENCE, NetworkFlag.HAS_EVIDENCE | NetworkFlag.MAY_LOOK_UP
+    networks = [*policy.networks(), *((network, False) for network in proxies)]
+    return [(*packed(network), flags[may_look_up]) for network, may_look_up in networks]
 
 
 # Topic, client (with journalLookupClients), language, protocol version, lookups, and those that found no route.
