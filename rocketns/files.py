@@ -7,7 +7,6 @@ write. Small files are read here, too.
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import logging
 import os
@@ -16,7 +15,7 @@ import shutil
 import stat
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -90,7 +89,13 @@ def _temporary(path: Path) -> Path:
 def read_text(path: str, bytes_max: int) -> str:
     """The text of a small regular file. ValueError says why it cannot be read, and shows nothing of what is in it."""
     try:
-        content = _read_regular(path, bytes_max + 1)
+        descriptor = os.open(
+            path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+        )  # to open a FIFO would wait for its writer
+        with open(descriptor, "rb") as file:  # noqa: PTH123  it is open
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise ValueError("it cannot be read: it is no regular file")
+            content = file.read(bytes_max + 1)
     except OSError as error:
         raise ValueError(f"it cannot be read: {error.strerror}") from error
     if len(content) > bytes_max:
@@ -99,15 +104,6 @@ def read_text(path: str, bytes_max: int) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         raise ValueError("it is no UTF-8") from None
-
-
-def _read_regular(path: str, bytes_max: int) -> bytes:
-    """The first bytes of a regular file. OSError, also for anything else: to open a FIFO would wait for its writer."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:  # noqa: PTH123  it is open
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
-        return file.read(bytes_max)
 
 
 def make_folder(folder: Path) -> None:
@@ -143,16 +139,11 @@ def remove_leftovers(path: Path) -> None:
     path = path.resolve()
     ours = re.compile(rf"\.{re.escape(path.name)}(\.bak)?\.\d+\.tmp")
     try:
-        for leftover in list(_matching(path.parent, ours)):
-            _remove_if_dead(leftover)
+        for leftover in [*path.parent.iterdir()] if path.parent.is_dir() else []:
+            if ours.fullmatch(leftover.name) and leftover.is_file() and not leftover.is_symlink():
+                _remove_if_dead(leftover)
     except OSError as error:
         log.warning("cannot remove the temporary files of %s: %s", path, error)
-
-
-def _matching(folder: Path, ours: re.Pattern[str]) -> Iterator[Path]:
-    if folder.is_dir():
-        with os.scandir(folder) as entries:
-            yield from (Path(e.path) for e in entries if ours.fullmatch(e.name) and e.is_file(follow_symlinks=False))
 
 
 def _remove_if_dead(leftover: Path) -> None:

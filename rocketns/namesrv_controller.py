@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING
 from rocketns import files
 from rocketns.access.policy import Policy
 from rocketns.access.refusals import INTERVAL_MS
-from rocketns.client.connection import Forget, OutgoingConnection
+from rocketns.client.connection import ChargedConnection, Forget, OutgoingConnection
 from rocketns.client.reach import ReachRules, refuses
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration, properties
 from rocketns.files import FileWriter
 from rocketns.first_routes import FirstRoutes
+from rocketns.fleet.own_tables import OwnTables
 from rocketns.processor.trail import COUNTED_EVERY_MS
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.server.clock import Clock
 from rocketns.server.control.expiry import CONFIRM_EVERY_MS, SCAN
-from rocketns.server.core import Core, CoreState, Outside
+from rocketns.server.core import Core, CoreState
 from rocketns.server.facts import Facts, JournalFacts
-from rocketns.server.fleet import FleetWatch, OwnTables
+from rocketns.server.fleet import FleetWatch
 from rocketns.server.following import WATCH_INTERVAL_MS as FOLLOW_INTERVAL_MS
 from rocketns.server.following import AccessFile, ViewsFile
 from rocketns.server.listening import Listening, bind, fit_connections
-from rocketns.server.missing.watching import TICK_MS as MISSING_INTERVAL_MS
-from rocketns.server.outgoing import ChargedConnection
+from rocketns.server.missing import TICK_MS as MISSING_INTERVAL_MS
 from rocketns.server.process import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.publishing.publisher import Prepared
-from rocketns.server.reactors.handle import REPORT_INTERVAL_MS, RateWatch, drain_counts, flagged_networks, make_reactors
+from rocketns.server.reactors.handle import REPORT_INTERVAL_S, RateWatch, drain_counts, flagged_networks, make_reactors
 from rocketns.server.reactors.transport import ReactorTransport
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
 from rocketns.views.views import Views
@@ -89,7 +89,12 @@ class NamesrvController:
         self.client = RemotingClient(
             configuration.read_tls, limits=limits, reach=self.reach, make_connection=self._charged, is_mute=is_mute
         )
-        self.core = core = Core(configuration, self.clock, state, self._outside())
+        self.core = core = Core(
+            configuration, self.clock, state, self.client, self.writer, self.reactors, partial(refuses, self.reach)
+        )
+        if (journal := self.journal) is not None:
+            count_lookup = journal.lookups.count if journal.counts_lookups else None
+            core.keep_journal(journal.record, journal.written.when_written, count_lookup)
         self.access_file = AccessFile(configuration.access.access_file, self._follow_policy)
         self.views_file = ViewsFile(
             configuration.access.views_file, state.publisher.prepare_views, self._use_views, state.tables,
@@ -101,19 +106,12 @@ class NamesrvController:
         self.reactor_transport = ReactorTransport(configuration, self.reactors, core.control, self.clock, self.tls)
         core.missing.drain = self.reactor_transport.drain_missing
 
-        own = OwnTables(state.tables, state.publisher.slots)
+        own = OwnTables(state.tables, state.publisher.digests)
         self.fleet = FleetWatch(configuration, own, self.clock, core.delivery.deliver, self._charged)
         self._add_jobs()
         self.facts = Facts(
             core, self.name, self.reactor_transport, self.tls, self.fleet, self.writer, self._read_journal
         )
-
-    def _outside(self) -> Outside:
-        journal, world = self.journal, (self.client, self.writer, self.reactors, partial(refuses, self.reach))
-        if journal is None:
-            return Outside(*world)
-        lookups = journal.lookups.count if journal.counts_lookups else None
-        return Outside(*world, journal.record, journal.written.when_written, lookups)
 
     def _read_journal(self) -> JournalFacts | None:
         if self.journal is None:
@@ -123,7 +121,7 @@ class NamesrvController:
                             writer.failures, writer.failure)  # fmt: skip
 
     def _charged(self, forget: Forget, addr: str, account: str, rest_s_max: float) -> OutgoingConnection:
-        return ChargedConnection(self.reactors, self.core.control, forget, addr, account, rest_s_max)
+        return ChargedConnection(self.reactors.count_here, self.core.control.submit, forget, addr, account, rest_s_max)
 
     def _make_journal(self, state: CoreState) -> Journal | None:
         """None unless ``journalPath`` names a folder."""
@@ -154,7 +152,7 @@ class NamesrvController:
         every(CONFIRM_EVERY_MS, "confirmBrokers", self.core.expiry.confirm)
         every(IDLE_CHECK_INTERVAL_MS, "closeIdle", self._close_idle)
         every(WATCH_INTERVAL_MS, "FileWatchService", self.tls.check_files)
-        every(REPORT_INTERVAL_MS, "reportRates", self.rates.report)
+        every(REPORT_INTERVAL_S * 1000, "reportRates", self.rates.report)
         every(GIVE_BACK_INTERVAL_MS, "giveBackMemory", give_back_free_memory)
         every(MISSING_INTERVAL_MS, "missingTopics", self.core.missing.tick)
         if config.access.access_file:
@@ -162,8 +160,6 @@ class NamesrvController:
         if config.access.views_file:
             every(FOLLOW_INTERVAL_MS, "viewsFile", self.views_file.check)
             self.core.delivery.watch(self.views_file.watch)
-        if self.journal is not None:
-            every(config.journal.journal_fsync_ms, "journal", self._tick_journal)
 
     def _deliver_counted(self, after_ms: int = INTERVAL_MS) -> None:
         """Requests that were only counted since their last event: of admins, those that repeat one without effect;
@@ -175,7 +171,7 @@ class NamesrvController:
         self.core.delivery.deliver(context.take_events(), now)
 
     def every(self, ms: int, name: str, run: Callable[[], None]) -> None:
-        """Add a periodic job of the process itself. Call it before `start`."""
+        """Add a periodic job, first run after its interval."""
         self.core.jobs.add(name, run, first_ms=self.clock.now().ms + ms, every_ms=ms)
 
     async def start(self) -> None:
@@ -198,11 +194,12 @@ class NamesrvController:
             listening.listen()
         self.configuration.netty.show_port(self.port)
         self.core.context.restoring = True  # a job may look whether the reactors may answer
-        self._wait_for_jobs()
+        self._run_jobs()
         journal_ns = None if self.journal is None else self._journal_ns()
         filled = await self.first_routes.fill(journal_ns, self.port, self._let_peers_wait)
         if self.journal is not None:
             self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, self.clock.now().epoch_ms, filled)
+            self.every(self.configuration.journal.journal_fsync_ms, "journal", self._tick_journal)
         self.core.context.restoring = False
         if self.core.control.is_holding:
             self.core.control.release()
@@ -235,13 +232,10 @@ class NamesrvController:
         self.core.stalls.check()
         self.core.jobs.run_due(self.clock.now().ms)
 
-    def _wait_for_jobs(self) -> None:
-        wait_ms = max(1, self.core.jobs.next_due_ms() - self.clock.now().ms)
-        self._timer = asyncio.get_running_loop().call_later(wait_ms / 1000, self._run_jobs)
-
     def _run_jobs(self) -> None:
         self.run_due_jobs()
-        self._wait_for_jobs()
+        wait_ms = max(1, self.core.jobs.next_due_ms() - self.clock.now().ms)
+        self._timer = asyncio.get_running_loop().call_later(wait_ms / 1000, self._run_jobs)
 
     def _close_idle(self) -> None:
         self.reactor_transport.close_idle()
@@ -260,23 +254,19 @@ class NamesrvController:
         self.core.context.views = views
 
     def _tick_journal(self) -> None:
-        if self.journal is not None and self.journal.is_started:
-            self.journal.tick(self.clock.now().epoch_ms)
+        assert self.journal is not None
+        self.journal.tick(self.clock.now().epoch_ms)
 
     async def _stop_journal(self) -> None:
         if self.journal is not None and self.journal.is_started:
-            if self.configuration.restore.restore:
-                await self._write_last_snapshot(self.journal)
+            loop = asyncio.get_running_loop()
+            ends = loop.time() + LAST_SNAPSHOT_WITHIN_S
+            for is_behind in self.journal.last_snapshot() if self.configuration.restore.restore else ():
+                if loop.time() > ends:
+                    break
+                await asyncio.sleep(WRITER_PAUSE_S if is_behind else 0)
             self.journal.stop(self.clock.now().epoch_ms)
             await asyncio.to_thread(self.journal.join)
-
-    async def _write_last_snapshot(self, journal: Journal) -> None:
-        loop = asyncio.get_running_loop()
-        ends = loop.time() + LAST_SNAPSHOT_WITHIN_S
-        for is_behind in journal.last_snapshot():
-            if loop.time() > ends:
-                break
-            await asyncio.sleep(WRITER_PAUSE_S if is_behind else 0)
 
     def log_passed_over(self) -> None:
         """The settings that have no effect, or another one than they seem to have. After the boot line: it is there

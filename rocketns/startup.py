@@ -94,7 +94,9 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     supervisor = Supervisor(os.environ, os.getpid())
     controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))
     address_server = _make_address_server(controller) if configuration.discovery.address_server else None
-    _say_that_it_lives(controller, supervisor)
+    if supervisor.alive_every_ms:  # if control hangs, the supervisor sends SIGABRT, which prints all stacks and ends it
+        faulthandler.enable()
+        controller.every(supervisor.alive_every_ms, "supervisor", supervisor.alive)
     admin = make_admin(controller.facts, CONTROL_NICENESS, log_writer)
     if admin is not None:
         admin.start()
@@ -145,13 +147,6 @@ async def _started(controller: NamesrvController, stop: asyncio.Event) -> bool:
     starting.cancel()
     await asyncio.wait({starting})
     return False
-
-
-def _say_that_it_lives(controller: NamesrvController, supervisor: Supervisor) -> None:
-    """From the control thread. If it hangs, the supervisor sends SIGABRT, which prints all stacks and ends it."""
-    if supervisor.alive_every_ms:
-        faulthandler.enable()
-        controller.every(supervisor.alive_every_ms, "supervisor", supervisor.alive)
 
 
 def _reread(

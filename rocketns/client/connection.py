@@ -1,4 +1,6 @@
-"""One connection that is opened: frames out, and the answers that its requests wait for."""
+"""One connection that is opened: frames out, and the answers that its requests wait for; and one of the server's own,
+whose answers are counted and take turns.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,16 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
+from functools import partial
+from typing import Protocol
 
 from rocketns.client.answers import Answers
 from rocketns.client.reading import AnswerReader
 from rocketns.config.limits import FRAME_BYTES_MAX
 from rocketns.errors import MalformedFrame, RocketnsError
 from rocketns.protocol import command
+from rocketns.routeinfo.connection import Connection
+from rocketns.routeinfo.events import Cause
 
 log = logging.getLogger("rocketns.client")
 
@@ -157,3 +163,54 @@ class OutgoingConnection(asyncio.Protocol):
 
 # Told of the end of a connection, and whether its address should not be tried again at once.
 Forget = Callable[[OutgoingConnection, str], None]
+
+
+class Submit(Protocol):
+    """Lets an answer wait until its host has its turn: see `rocketns.server.control.control.Control.submit`."""
+
+    def __call__(
+        self, connection: Connection, frame: bytes, *, on_answer: Callable[[bytes | memoryview | None], object]
+    ) -> None: ...
+
+
+class ChargedConnection(OutgoingConnection, Connection):  # type: ignore[override]  # asyncio says whether it is open
+    """Its unfinished answers count in the reactors' total, and answers take turns, as those of peers. Control only.
+
+    It never registers a broker, and nothing is answered here.
+    """
+
+    def __init__(
+        self, count_here: Callable[[int], bool], submit: Submit, forget: Forget, addr: str, account: str,
+        rest_s_max: float,
+    ) -> None:  # fmt: skip
+        """``count_here`` counts bytes, False where there is no room for them."""
+        OutgoingConnection.__init__(self, forget, addr, account, rest_s_max)
+        Connection.__init__(self, addr, account, 0)
+        self._count_here = count_here
+        self._submit = submit
+        self._counted_bytes = 0
+
+    def note_unfinished(self, size: int) -> None:
+        change, self._counted_bytes = size - self._counted_bytes, size
+        if change and not self._count_here(change):
+            self.fail("over the limit for unfinished frames (incomingBytesMax), and nobody else is to be closed")
+
+    def keep_nothing(self) -> None:
+        super().keep_nothing()
+        self._count_here(-self._counted_bytes)
+        self._counted_bytes = 0
+
+    def take(self, opaque: int, frame: bytes) -> None:
+        """Give it when its host has its turn."""
+        self._submit(self, frame, on_answer=partial(self._take_in_turn, opaque))
+
+    def _take_in_turn(self, opaque: int, frame: bytes | memoryview | None) -> None:
+        """None: too much waits."""
+        if frame is None:
+            self.answers.fail(opaque, NotSentError(f"the answer of {self.address} was dropped: too much waits"))
+        else:
+            self.give(opaque, frame)
+
+    def abort(self, cause: Cause, why: str = "") -> None:
+        """Control ends the connection."""
+        self.fail(why or cause)

@@ -14,6 +14,7 @@ from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.queue_view import BROKERS_KEPT_MAX, QueueDifference, Queues
 from rocketns.fleet.suspects import Compared, View
 from rocketns.protocol.body.route import QueueData
+from rocketns.routeinfo.events import Event, FleetDiffers
 
 OWN = "this name server"
 MISSING = "missing"  # what a side says that lacks the thing
@@ -101,6 +102,27 @@ class FleetState:
     members: tuple[Member, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
     omitted: int = 0
+
+
+EVENTS_AT_ONCE_MAX = 20
+
+
+class Announced:
+    """The disagreements whose beginning is announced by an event, and their end not yet."""
+
+    def __init__(self) -> None:
+        self._known: dict[Item, Disagreement] = {}
+
+    def changes(self, listed: Iterable[Disagreement]) -> list[Event]:
+        """The events of those that began or ended. Beyond EVENTS_AT_ONCE_MAX they wait for the next call."""
+        now = {Item(one.kind, one.name): one for one in listed}
+        new = [(item, one) for item, one in now.items() if item not in self._known][:EVENTS_AT_ONCE_MAX]
+        over = [(item, one) for item, one in self._known.items() if item not in now][: EVENTS_AT_ONCE_MAX - len(new)]
+        for item, _ in over:
+            del self._known[item]
+        self._known.update(new)
+        changed = [(one, False) for _, one in new] + [(one, True) for _, one in over]
+        return [FleetDiffers(one.kind, one.name, str(one), one.since_epoch_ms, ends) for one, ends in changed]
 
 
 # How much of a group is kept: the state has 200 disagreements.

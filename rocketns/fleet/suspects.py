@@ -6,7 +6,7 @@ Between two readings a broker has time to reach both name servers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
@@ -148,6 +148,16 @@ class Compared:
             self.one_sided = groups
             self.explained.clear()
             self.suspects.forget_details()
+
+    def judge_all(
+        self, kind: FactKind, found: Iterable[tuple[str, Value | None, Value | None]], epoch_ms: int,
+        known: Callable[[Value | None, Value | None], QueueDifference | None] = lambda *_: None,
+    ) -> None:  # fmt: skip
+        """All things of a kind were read, and only these differ. ``known``: in what, where that was read before."""
+        listed = list(found)
+        self.suspects.keep(kind, (name for name, _, _ in listed))
+        for name, own, theirs in listed:
+            self.suspects.judge(Item(kind, name), own, theirs, epoch_ms, known(own, theirs))
 
     def known(self, own: int | None, theirs: int | None) -> QueueDifference | None:
         """What a topic with these digests differs in, if another one with the same change was read."""

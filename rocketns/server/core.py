@@ -7,7 +7,6 @@ beside the first can build it alone.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -24,11 +23,12 @@ from rocketns.server.control.answering import Answering
 from rocketns.server.control.control import Control
 from rocketns.server.control.expiry import Expiry
 from rocketns.server.control.housekeeping import BrokerHousekeeping
-from rocketns.server.missing.watching import MissingWatch
+from rocketns.server.missing import MissingWatch
 from rocketns.server.product_environment import ProductEnvironment
 from rocketns.server.publishing.delivery import EventDelivery, MinBrokerNotifier, Recorder
-from rocketns.server.publishing.publisher import LookupSwitch, Publisher, ViewCounts
+from rocketns.server.publishing.publisher import LookupSwitch, Publisher
 from rocketns.server.stall import StallWatch
+from rocketns.views.views import ViewCounts
 
 
 class CoreState:
@@ -41,45 +41,41 @@ class CoreState:
         self.publisher = Publisher(self.tables)
 
 
-@dataclass(frozen=True, slots=True)
-class Outside:
-    """How the core reaches the world. ``record``, ``when_written`` and ``count_lookup`` are the journal's.
-
-    ``refuses``: see `Expiry`.
-    """
-
-    client: RemotingClient
-    writer: FileWriter
-    reactors: Reactors
-    refuses: Callable[[str, str | None], Awaitable[bool]]
-    record: Recorder | None = None
-    when_written: Callable[[Callable[[], None]], None] | None = None
-    count_lookup: CountLookup | None = None
-
-
 class Core:
     """Each part is given the parts that it calls: tables → what publishes events → control → what watches time."""
 
-    def __init__(self, configuration: Configuration, clock: Clock, state: CoreState, outside: Outside) -> None:
+    def __init__(
+        self, configuration: Configuration, clock: Clock, state: CoreState, client: RemotingClient, writer: FileWriter,
+        reactors: Reactors, refuses: Callable[[str, str | None], Awaitable[bool]],
+    ) -> None:  # fmt: skip
+        """``refuses``: see `Expiry`."""
         tables, self.publisher = state.tables, state.publisher
-        self.configuration, self.clock, self.reactors = configuration, clock, outside.reactors
+        self.configuration, self.clock, self.reactors = configuration, clock, reactors
         self.missing = MissingWatch(tables, clock)
         self.context = NamesrvContext(
-            configuration, state.kv_config, clock.now().ms, outside.count_lookup, self.missing.note,
-            partial(PublishedTopics, self.publisher.slots), self.publisher.digests, outside.writer, tables,
+            configuration, state.kv_config, clock.now().ms, None, self.missing.note,
+            partial(PublishedTopics, self.publisher.slots), self.publisher.digests, writer, tables,
         )  # fmt: skip
         self.view_counts = ViewCounts(self.reactors.lookups_of_views)
         self.lookup_switch = LookupSwitch(self.context, self.reactors)
-        notifier = MinBrokerNotifier(self.context, outside.client)
-        self.delivery = EventDelivery(self.context, self.publisher, self.lookup_switch, notifier, outside.record)
+        notifier = MinBrokerNotifier(self.context, client)
+        self.delivery = EventDelivery(self.context, self.publisher, self.lookup_switch, notifier)
 
-        product = ProductEnvironment(outside.client, configuration.product_name_servers, self.context.serialize_type,
+        product = ProductEnvironment(client, configuration.product_name_servers, self.context.serialize_type,
                                      self.context.release.version)  # fmt: skip
-        answering = Answering(self.context, clock, self.delivery, product, self.reactors, outside.when_written)
+        self.answering = Answering(self.context, clock, self.delivery, product, reactors)
         self.jobs = Jobs()
         self.stalls = StallWatch(clock, self.jobs, tables, self.delivery)
         housekeeping = BrokerHousekeeping(self.context, clock, self.delivery, self.stalls)
-        self.control = Control(configuration, clock, answering, housekeeping, self.reactors)
+        self.control = Control(configuration, clock, self.answering, housekeeping, reactors)
         self.expiry = Expiry(
-            self.context, clock, self.jobs, self.stalls, self.delivery, self.control, housekeeping, outside.refuses
+            self.context, clock, self.jobs, self.stalls, self.delivery, self.control, housekeeping, refuses
         )
+
+    def keep_journal(
+        self, record: Recorder, when_written: Callable[[Callable[[], None]], None], count_lookup: CountLookup | None
+    ) -> None:
+        """Before the server starts: record all events. ``when_written``: see `Answering`."""
+        self.delivery.watch(lambda events, now: record(events, now.ms, now.epoch_ms), "record")
+        self.answering.when_written = when_written
+        self.context.count_lookup = count_lookup

@@ -10,13 +10,11 @@ from rocketns.config import Configuration
 from rocketns.files import FileWriter
 from rocketns.fleet.state import FleetState
 from rocketns.processor import client
-from rocketns.processor.context import Now
 from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.control.measures import Measures
 from rocketns.server.core import Core
 from rocketns.server.fleet import FleetWatch
-from rocketns.server.publishing.delivery import Watcher
 from rocketns.server.reactors.transport import ReactorTransport
 from rocketns.server.tls.contexts import TlsContexts
 
@@ -40,9 +38,9 @@ class Facts:
     force; but no entry.
 
     Control only: what is in the tables of ``context``, in ``tables``, ``kv`` and ``asked``, the topics without a route;
-    all methods of the parts, and of this but `now`, `why_not_ready` and `counts`.
+    all methods of the parts, and of this but ``now``, `why_not_ready` and `counts`.
 
-    Nothing is changed through it, but by `drain`, and by what makes the server count: `measure`, `watch` and
+    Nothing is changed through it, but by `drain`, and by what makes the server count: `measure`, ``watch`` and
     ``reactors.tell_clients``, which are called before it starts.
     """
 
@@ -64,13 +62,11 @@ class Facts:
         self.transport = transport
         self.tls = tls
         self.writer = writer
+        self.now = core.clock.now
+        self.watch = core.delivery.watch
         self._core = core
         self._fleet = fleet
         self._read_journal = read_journal
-
-    def now(self) -> Now:
-        """Any thread."""
-        return self._core.clock.now()
 
     def drain(self, *, begins: bool) -> None:
         """Begin or end the drain."""
@@ -79,11 +75,7 @@ class Facts:
 
     def measure(self, measures: Measures) -> None:
         """Count requests and turns."""
-        self.control.measure(measures)
-
-    def watch(self, watcher: Watcher) -> None:
-        """Give ``watcher`` the events of each mutation."""
-        self._core.delivery.watch(watcher)
+        self._core.answering.measures = measures
 
     def order_of(self, topic: str) -> str | None:
         """The order configuration of a topic."""

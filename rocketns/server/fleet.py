@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rocketns._fast.routes.routes import RouteSlots
 from rocketns.client.connection import OutgoingConnection
 from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.client.remoting_client import MakeConnection, RemotingClient
@@ -37,60 +36,17 @@ from rocketns.fleet.answers import (
 )
 from rocketns.fleet.comparing import FactKind, Item
 from rocketns.fleet.digests import DIGEST_BYTES
-from rocketns.fleet.group_view import GroupView, group_view
+from rocketns.fleet.group_view import GroupView
+from rocketns.fleet.own_tables import OwnTables
 from rocketns.fleet.queue_view import QueueDifference, queue_difference
-from rocketns.fleet.state import NOT_READ, OWN, Disagreement, FleetState, Member, disagreements
-from rocketns.fleet.suspects import SUSPECTS_MAX, Compared, View
+from rocketns.fleet.state import NOT_READ, OWN, Announced, FleetState, Member, disagreements
+from rocketns.fleet.suspects import SUSPECTS_MAX, Compared
 from rocketns.javatext import parse_int
 from rocketns.processor.context import Now
 from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import DIGEST_BUCKETS, RequestCode, ResponseCode, SerializeType
-from rocketns.routeinfo.events import Event, FleetDiffers
-from rocketns.routeinfo.tables import RouteTables
-from rocketns.routeinfo.view import RouteDigests
+from rocketns.routeinfo.events import Event
 from rocketns.server.clock import Clock
-
-# A view takes 2 µs. After so many, others have their turn.
-GROUPS_AT_ONCE = 200
-
-
-class OwnTables(RouteDigests):
-    """What it gives are copies, so that they can be given to another thread."""
-
-    def __init__(self, tables: RouteTables, slots: RouteSlots) -> None:
-        super().__init__(slots)
-        self._tables = tables
-
-    async def groups(self) -> dict[str, GroupView]:
-        """All groups with an address. A group that changes meanwhile is read as it is at its turn."""
-        table = self._tables.broker_addr_table
-        views: dict[str, GroupView] = {}
-        for number, name in enumerate(list(table)):
-            if number % GROUPS_AT_ONCE == GROUPS_AT_ONCE - 1:
-                await asyncio.sleep(0)
-            group = table.get(name)
-            if group is not None and group.broker_addrs:
-                views[name] = group_view(group)
-        return views
-
-    def view(self, item: Item) -> View:
-        """What this name server says of a thing; None if it is not there, or is a group without an address."""
-        if item.kind is FactKind.TOPIC:
-            return self.topic(item.name)
-        group = self._tables.broker_addr_table.get(item.name)
-        return group_view(group) if group is not None and group.broker_addrs else None
-
-    def topic_names(self) -> list[str]:
-        return list(self._tables.topic_queue_table)
-
-    def queues(self, topic: str) -> Mapping[str, QueueData]:
-        """The queues of a topic by broker, as the tables have them at this moment."""
-        return self._tables.topic_queue_table.get(topic, {})
-
-    def counts(self) -> tuple[int, int]:
-        """Broker groups and topics."""
-        return len(self._tables.broker_addr_table), len(self)
-
 
 # A slow peer must not delay the next look at its brokers.
 LOOKUPS_WITHIN_S = 1.0
@@ -142,13 +98,14 @@ class Peer(Compared):
 
     async def _read_groups(self) -> None:
         answer = await self._server.ask(RequestCode.GET_BROKER_CLUSTER_INFO, {})
-        own = await self._own.groups()
+        own: dict[str, GroupView] = {}
+        for piece in self._own.groups():
+            own |= piece
+            await asyncio.sleep(0)
         found = await asyncio.to_thread(differing_groups, own, answer.body or b"", self._name_bytes_max)
         self._update(broker_groups=found.groups, differing_brokers=found.differ)
         self.set_one_sided(found.one_sided)
-        self.suspects.keep(FactKind.BROKER, (name for name, _, _ in found.differing))
-        for name, own_group, theirs in found.differing:
-            self.suspects.judge(Item(FactKind.BROKER, name), own_group, theirs, self._epoch_ms())
+        self.judge_all(FactKind.BROKER, found.differing, self._epoch_ms())
 
     async def _read_topics(self) -> None:
         if self.member.kind != OTHER:
@@ -165,7 +122,7 @@ class Peer(Compared):
     async def _read_buckets(self, theirs: bytes) -> None:
         if len(theirs) != DIGEST_BYTES * DIGEST_BUCKETS:
             raise UnusableError("its digests have a wrong length")
-        own, count, alike = self._own.buckets(), 0, Counter[int]()
+        own, count, alike = self._own.digests.buckets(), 0, Counter[int]()
         differing: Differing[int] = []
         followers: Differing[int] = []
         places = range(0, len(own), DIGEST_BYTES)
@@ -180,10 +137,7 @@ class Peer(Compared):
             followers += found.followers[: SUSPECTS_MAX - len(followers)]
         self.alike = alike
         self._update(differing_topics=count)
-        found_topics = differing + followers
-        self.suspects.keep(FactKind.TOPIC, (name for name, _, _ in found_topics))
-        for name, ours, other in found_topics:
-            self.suspects.judge(Item(FactKind.TOPIC, name), ours, other, self._epoch_ms(), self.known(ours, other))
+        self.judge_all(FactKind.TOPIC, differing + followers, self._epoch_ms(), self.known)
         await self._explain()
 
     async def _explain(self) -> None:
@@ -191,7 +145,7 @@ class Peer(Compared):
         loop, lookups = asyncio.get_running_loop(), self._lookups_max
         ends_s = loop.time() + LOOKUPS_WITHIN_S
         for topic, theirs in self.suspects.unread():
-            detail = self.known(self._own.topic(topic), theirs)  # type: ignore[arg-type]
+            detail = self.known(self._own.digests.topic(topic), theirs)  # type: ignore[arg-type]
             if detail is None:
                 if lookups == 0 or loop.time() > ends_s:
                     return
@@ -204,7 +158,7 @@ class Peer(Compared):
         answer = await self._server.ask(RequestCode.GET_ROUTE_DIGESTS, {"bucket": str(bucket)}, SWITCHED_OFF)
         if answer.code in SWITCHED_OFF:
             return None
-        own, body = self._own.topics(bucket), answer.body or b""
+        own, body = self._own.digests.topics(bucket), answer.body or b""
         return await asyncio.to_thread(differing_digests, own, body, self._name_bytes_max, self.explained)
 
     async def _read_other(self) -> None:
@@ -248,13 +202,13 @@ class Peer(Compared):
 
     async def _difference(self, topic: str) -> QueueDifference:
         """Read the route of a topic. UnusableError or BodyDecodeError for a useless answer."""
-        body, own = await self._server.route_body(topic), self._own.topic(topic)
+        body, own = await self._server.route_body(topic), self._own.digests.topic(topic)
         theirs: tuple[int | None, Mapping[str, QueueData]] = (None, {})
         if body is not None:
             theirs = await asyncio.to_thread(route_queues, body, self._name_bytes_max, own)
         if theirs[0] == own:
             return QueueDifference((), 0, (), (own, own))
-        digests = self._own.topic(topic), theirs[0]
+        digests = self._own.digests.topic(topic), theirs[0]
         detail = queue_difference(self._own.queues(topic), theirs[1], self.one_sided, digests)
         if digests[0] != digests[1]:
             self.note(detail)
@@ -270,7 +224,6 @@ CONNECT_WITHIN_S = 1.5
 ANSWER_WITHIN_S = 2.0
 # A larger answer of a peer ends its connection.
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
-EVENTS_AT_ONCE_MAX = 20
 
 Deliver = Callable[[list[Event], Now], object]
 
@@ -289,7 +242,7 @@ class FleetWatch:
         self._own = own
         self._clock = clock
         self._deliver = deliver
-        # A client of its own: its answers have a smaller limit, and `_tell` logs its failures.
+        # A client of its own: its answers have a smaller limit, and `_watch` logs its failures.
         self._client = RemotingClient(
             configuration.read_tls, CONNECT_WITHIN_S, failures=logging.DEBUG, answer_bytes_max=ANSWER_BYTES_MAX,
             make_connection=make_connection,
@@ -298,7 +251,7 @@ class FleetWatch:
         self._following: asyncio.Task[None] | None = None
         self._peers: dict[str, Peer] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._logged: dict[Item, Disagreement] = {}
+        self._announced = Announced()
         self._since_ms = self._epoch_ms()
         self.state = FleetState(self._since_ms)
 
@@ -345,18 +298,16 @@ class FleetWatch:
                 await peer.read()
             except Exception:
                 log.exception("the name server %s cannot be compared", peer.addr)
-            self._tell(was, peer.member)
+            now = peer.member
+            if now.is_readable and not was.is_readable:
+                log.info("the name server %s is compared with this one (%s)", now.addr, now.kind)
+            elif now.error and now.error != was.error:
+                log.warning("the name server %s cannot be compared with this one: %s", now.addr, now.error)
             self.refresh()
-            if not peer.member.is_readable:
+            if not now.is_readable:
                 self._client.disconnect(peer.addr)
             wait_s = AGAIN_S if peer.suspects.has_new else ROUND_S
             await asyncio.sleep(max(AGAIN_S / 2, wait_s - (loop.time() - began_s)))
-
-    def _tell(self, was: Member, now: Member) -> None:
-        if now.is_readable and not was.is_readable:
-            log.info("the name server %s is compared with this one (%s)", now.addr, now.kind)
-        elif now.error and now.error != was.error:
-            log.warning("the name server %s cannot be compared with this one: %s", now.addr, now.error)
 
     def refresh(self) -> None:
         """Replace ``state``, and deliver what changed as events."""
@@ -367,22 +318,8 @@ class FleetWatch:
         own = Member(OWN, "rocketns", "", self._since_ms, self._epoch_ms(), groups, topics)
         members = (own, *(peer.member for peer in peers))
         self.state = FleetState(self._epoch_ms(), members, tuple(listed), omitted)
-        if events := self._changes(listed):
+        if events := self._announced.changes(listed):
             self._deliver(events, self._clock.now())
-
-    def _changes(self, listed: Sequence[Disagreement]) -> list[Event]:
-        """The changes that were not delivered yet. Those beyond the limit for one call wait for the next."""
-        now = {Item(one.kind, one.name): one for one in listed}
-        new = [(item, one, False) for item, one in now.items() if item not in self._logged]
-        over = [(item, one, True) for item, one in self._logged.items() if item not in now]
-        events: list[Event] = []
-        for item, one, is_over in (new + over)[:EVENTS_AT_ONCE_MAX]:
-            events.append(FleetDiffers(one.kind, one.name, str(one), one.since_epoch_ms, is_over))
-            if is_over:
-                del self._logged[item]
-            else:
-                self._logged[item] = one
-        return events
 
     def _epoch_ms(self) -> int:
         return self._clock.now().epoch_ms

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rocketns._fast.system.process import keep_secrets_out_of_core_dumps
 from rocketns.access.classes import RIGHTS, Mode
@@ -223,14 +223,7 @@ views_log = logging.getLogger("rocketns.views")
 BEHIND_NAMED_MAX = 16  # brokers in a log line
 
 
-class ReadViews(NamedTuple):
-    """A file as it was read, ready to be put in force."""
-
-    views: Views
-    prepared: Prepared
-
-
-class ViewsFile(FollowedFile[ReadViews]):
+class ViewsFile(FollowedFile[tuple[Views, Prepared]]):
     """``path`` is "" without views. ``follow`` puts all views in force, with what ``prepare`` made of them.
     Control only.
 
@@ -261,26 +254,19 @@ class ViewsFile(FollowedFile[ReadViews]):
             host, port = read_server(listen) or ("", 0)
             self.listening.append(bind(host, port, ipv4_only=ipv4_only))
 
-    def parse(self, path: str, text: str, _: ReadFile) -> ReadViews:
+    def parse(self, path: str, text: str, _: ReadFile) -> tuple[Views, Prepared]:
         """The first file says where to listen."""
         views = read_views(path, text)
         if self._listens is None:
             self._listens = tuple(view.listen for view in views if view.listen is not None)
         made = Views(views, self._listens, trusts_announced=self._trusts_announced)
-        return ReadViews(made, self._prepare(made))
+        return made, self._prepare(made)
 
-    def use(self, read: ReadViews) -> None:
-        views, listens = read.views, self._listens or ()
-        wanted = [view.listen for view in views if view.listen is not None]
-        for listen in wanted:
-            if listen not in listens:
-                views_log.warning("views: nobody listens at %s yet: that needs a restart", listen)
-        for listen in listens:
-            if listen not in wanted:
-                views_log.warning(
-                    "views: who connects to %s is in no view any more; to close it needs a restart", listen
-                )
-        self._follow(*read)
+    def use(self, read: tuple[Views, Prepared]) -> None:
+        views, prepared = read
+        for sentence in views.warnings():
+            views_log.warning("views: %s", sentence)
+        self._follow(views, prepared)
         self.views = views
         views_log.info(
             "views: %s", ", ".join(f"{view.name} with {len(view.mapping)} rules" for view in views) or "none"
@@ -294,11 +280,7 @@ class ViewsFile(FollowedFile[ReadViews]):
 
     def _warn(self, brokers: Iterable[tuple[str, BrokerLiveInfo | None]]) -> None:
         """Name those of these brokers that registered through a view."""
-        behind = {}
-        for addr, live in brokers if self.views else ():
-            view = None if live is None or live.channel is None else self.views.through(live.channel)
-            if view is not None:
-                behind[addr] = view.name
+        behind = self.views.behind((addr, None if live is None else live.channel) for addr, live in brokers)
         if behind:
             names = Counter(behind.values())
             some = ", ".join(f"{addr} ({name})" for addr, name in [*behind.items()][:BEHIND_NAMED_MAX])

@@ -111,6 +111,7 @@ class Listening:
 def bind(host: str, port: int, *, ipv4_only: bool = False, chosen_by: str = "listenPort") -> Listening:
     """A socket of this server's own. StartupError if the address is not usable.
 
+    A name that has IPv4 and IPv6 addresses is an IPv4 address, as in Java.
     ``0.0.0.0`` and ``::`` are every address, of IPv4 and of IPv6, as in Java. With ``ipv4_only``
     (``java.net.preferIPv4Stack``), or on a machine without IPv6, ``0.0.0.0`` is every IPv4 address.
     """
@@ -118,7 +119,9 @@ def bind(host: str, port: int, *, ipv4_only: bool = False, chosen_by: str = "lis
         if bare(host) in ANY_ADDRESS:
             bound = _bound_to_every_address(port, ipv4_only and bare(host) != "::")
         else:
-            bound = _bound_to(*_resolved(bare(host), port))
+            found = socket.getaddrinfo(bare(host), None, type=socket.SOCK_STREAM)
+            family, _, _, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
+            bound = _bound_to(family, (address[0], port, *address[2:]))
     except (OSError, OverflowError, TypeError, ValueError) as error:
         raise StartupError(_not_bound(host, port, error, chosen_by)) from error
     return Listening(bound, chosen_by=chosen_by)
@@ -142,13 +145,6 @@ def _bound_to_every_address(port: int, ipv4_only: bool) -> socket.socket:
             if error.errno not in NO_IPV6:
                 raise
     return _bound_to(socket.AF_INET, ("0.0.0.0", port))
-
-
-def _resolved(host: str, port: int) -> tuple[int, tuple[object, ...]]:
-    """Family and socket address. If a name has IPv4 and IPv6 addresses, it is an IPv4 address, as in Java."""
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    family, _, _, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
-    return family, (address[0], port, *address[2:])
 
 
 def _bound_to(family: int, address: tuple[object, ...]) -> socket.socket:

@@ -145,14 +145,11 @@ class Supervisor:
                 sender.settimeout(within_s)
                 sender.sendto(text.encode("utf-8", "backslashreplace"), name)
         except (OSError, ValueError) as error:
-            self._note_failure(text, error)
-
-    def _note_failure(self, text: str, error: Exception) -> None:
-        if not self._failed:
-            supervisor_log.warning(
-                "the supervisor at NOTIFY_SOCKET=%s cannot be sent %s: %s", self._address, text, error
-            )
-        self._failed = True
+            if not self._failed:
+                supervisor_log.warning(
+                    "the supervisor at NOTIFY_SOCKET=%s cannot be sent %s: %s", self._address, text, error
+                )
+            self._failed = True
 
 
 def _alive_every_ms(environment: Mapping[str, str], pid: int) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -55,7 +54,6 @@ class ProductEnvironment:
         self._serialize_type = serialize_type
         self._version = version
         self._turns: HostTurns[_Lookup] = HostTurns()
-        self._waiting: defaultdict[str, dict[_Lookup, None]] = defaultdict(dict)  # by host, the latest last
         self._sent: set[asyncio.Task[None]] = set()
         self._lines = LogLimiter(LOG_EVERY_S)
 
@@ -65,12 +63,13 @@ class ProductEnvironment:
         ``show`` changes the addresses of the route to those that the asker gets.
         """
         topic = command.ext("topic")
-        if topic is None or not self._addresses or _is_too_large(command) or not self._make_room(host):
+        characters = sum(len(key) + len(value or "") for key, value in (command.ext_fields or {}).items())
+        is_too_large = characters > LOOKUP_CHARACTERS_MAX
+        if topic is None or not self._addresses or is_too_large or not self._make_room(host):
             answer(None)
             return
         lookup = _Lookup(topic, host, command, answer, show)
         self._turns.want(lookup, host)
-        self._waiting[host][lookup] = None
         self._send()
 
     def _make_room(self, host: str) -> bool:
@@ -79,25 +78,20 @@ class ProductEnvironment:
         """
         if len(self._turns) < LOOKUPS_MAX:
             return True
-        most = max(self._waiting.values(), key=len)
-        if len(most) <= len(self._waiting.get(host, ())) + 1:
+        waiting = self._turns.by_host()
+        most = max(waiting.values(), key=len)
+        if len(most) <= len(waiting.get(host, ())) + 1:
             return False
         latest = next(reversed(most))
-        self._leave(latest)
+        self._turns.withdraw(latest)
         latest.answer(None)
         return True
-
-    def _leave(self, lookup: _Lookup) -> None:
-        self._turns.withdraw(lookup)
-        del self._waiting[lookup.host][lookup]
-        if not self._waiting[lookup.host]:
-            del self._waiting[lookup.host]
 
     def _send(self) -> None:
         while self._turns and len(self._sent) < SENT_MAX:
             lookup = self._turns.next()
-            self._leave(lookup)
-            self._turns.charge(lookup, lookup.host, QUANTUM_NS)
+            self._turns.withdraw(lookup)
+            self._turns.charge(QUANTUM_NS)
             task = asyncio.get_running_loop().create_task(self._ask(lookup))
             self._sent.add(task)
             task.add_done_callback(self._end)
@@ -114,18 +108,15 @@ class ProductEnvironment:
             try:
                 found = await self._ask_one(addr, lookup)
             except RocketnsError as error:
-                self._log_failure(error)
+                failures = self._lines.due(asyncio.get_running_loop().time())
+                if failures is not None:
+                    others = f" ({failures - 1} more failed since the last such line)" if failures > 1 else ""
+                    log.info("get route info by topic from product environment failed: %s%s", error, others)
                 continue
             except Exception:
                 log.exception("the product environment's answer cannot be used")
             break
         lookup.answer(found)
-
-    def _log_failure(self, error: RocketnsError) -> None:
-        failures = self._lines.due(asyncio.get_running_loop().time())
-        if failures is not None:
-            others = f" ({failures - 1} more failed since the last such line)" if failures > 1 else ""
-            log.info("get route info by topic from product environment failed: %s%s", error, others)
 
     async def _ask_one(self, addr: str, lookup: _Lookup) -> Reply | None:
         fields: dict[str, str | None] = {"topic": lookup.topic, "acceptStandardJsonOnly": "true"}
@@ -141,8 +132,3 @@ class ProductEnvironment:
             return route_reply(lookup.command, route, standard=False)
 
         return await self._client.invoke_reading(addr, opaque, frame, TIMEOUT_S, read, ANSWER_BYTES_MAX)
-
-
-def _is_too_large(command: RemotingCommand) -> bool:
-    fields = command.ext_fields or {}
-    return sum(len(key) + len(value or "") for key, value in fields.items()) > LOOKUP_CHARACTERS_MAX

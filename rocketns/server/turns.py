@@ -85,16 +85,21 @@ class RoundRobin(Generic[Key]):
 class HostTurns(Generic[Key]):
     """A key is mostly a connection. Each is of a host, and a registered broker's or not."""
 
-    __slots__ = ("_accounts", "_hosts", "_keys", "_kinds")
+    __slots__ = ("_accounts", "_hosts", "_keys", "_kinds", "_turn")
 
     def __init__(self) -> None:
         self._accounts: dict[Key, tuple[bool, str]] = {}  # of those that want turns
         self._kinds: RoundRobin[bool] = RoundRobin()
         self._hosts: dict[bool, RoundRobin[str]] = {True: RoundRobin(), False: RoundRobin()}
         self._keys: dict[tuple[bool, str], RoundRobin[Key]] = {}  # of hosts that want turns
+        self._turn: tuple[bool, str, Key]  # of the last `next`
 
     def __len__(self) -> int:
         return len(self._accounts)
+
+    def by_host(self) -> dict[str, dict[Key, None]]:
+        """The keys of strangers that want turns, those of a host in the order in which they came."""
+        return {host: keys.wanting for (is_known, host), keys in self._keys.items() if not is_known}
 
     def want(self, key: Key, host: str, *, is_known: bool = False) -> None:
         """The key wants turns, until `withdraw`."""
@@ -124,10 +129,14 @@ class HostTurns(Generic[Key]):
     def next(self) -> Key:
         """The key whose turn it is. Call `charge` when the turn is over. IndexError if no key wants one."""
         is_known = self._kinds.next()
-        return self._keys[is_known, self._hosts[is_known].next()].next()
+        host = self._hosts[is_known].next()
+        key = self._keys[is_known, host].next()
+        self._turn = is_known, host, key
+        return key
 
-    def charge(self, key: Key, host: str, cost_ns: int, *, is_known: bool = False) -> None:
-        """Charge the cost of a turn, or of other work for the key, which may have withdrawn."""
+    def charge(self, cost_ns: int) -> None:
+        """The cost of the turn of the last `next`, whose key may have withdrawn."""
+        is_known, host, key = self._turn
         self._kinds.charge(is_known, cost_ns)
         self._hosts[is_known].charge(host, cost_ns)
         if (is_known, host) in self._keys:
@@ -181,7 +190,7 @@ class PacedTurns(Generic[Peer]):
                 peer = self._turns.next()
                 self._turns.withdraw(peer)
                 # What it really takes is known too late: it may wait for control, and others run meanwhile.
-                self._turns.charge(peer, peer.host, QUANTUM_NS)
+                self._turns.charge(QUANTUM_NS)
                 peer.take_turn()
         finally:
             if self._is_due:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -72,6 +72,7 @@ class Views:
         self, views: tuple[View, ...] = (), listeners: tuple[str, ...] = (), *, trusts_announced: bool = False
     ) -> None:
         self.views = views
+        self._listeners = listeners
         self._trusts_announced = trusts_announced
         by_address = {view.listen: number for number, view in enumerate(views, 1) if view.listen is not None}
         self.of_listeners = [0, *(by_address.get(listen, 0) for listen in listeners)]
@@ -79,6 +80,16 @@ class Views:
         # The longest prefix first, because the first network that has an address counts.
         self.networks = sorted(flagged, key=lambda one: -one[1])
         self._table = Networks(self.networks)
+
+    def warnings(self) -> Iterator[str]:
+        """What these views need, and this process does not do."""
+        wanted = [view.listen for view in self.views if view.listen is not None]
+        for listen in wanted:
+            if listen not in self._listeners:
+                yield f"nobody listens at {listen} yet: that needs a restart"
+        for listen in self._listeners:
+            if listen not in wanted:
+                yield f"who connects to {listen} is in no view any more; to close it needs a restart"
 
     def __len__(self) -> int:
         return len(self.views)
@@ -103,6 +114,11 @@ class Views:
             return self._of_account(connection.host)
         return self.of_host(connection.address.rpartition(":")[0])
 
+    def behind(self, brokers: Iterable[tuple[str, Asker | None]]) -> dict[str, str]:
+        """Of brokers, by address and connection, those that registered through a view, and its name."""
+        views = ((addr, self.through(peer)) for addr, peer in brokers if peer is not None)
+        return {addr: view.name for addr, view in views if view is not None}
+
     def of_host(self, host: str) -> View | None:
         """The view whose network has an IP address."""
         address = literal(host.partition("%")[0])
@@ -121,6 +137,24 @@ class Views:
     def fragments(self, group: BrokerData) -> tuple[Fragments, ...]:
         """By view."""
         return tuple(view.fragments(group) for view in self.views)
+
+
+class ViewCounts:
+    """Lookups by view. Reactors count by its number, which another file may change."""
+
+    def __init__(self, read: Callable[[], list[int]]) -> None:
+        self._read = read
+        self._since: tuple[dict[str, int], list[int]] = {}, read()  # totals by name, and the counts of that moment
+
+    def totals(self, views: Views) -> dict[str, int]:
+        """Since the start, by the name of the view. Any thread."""
+        before, base = self._since
+        counted = zip(views, self._read(), base, strict=False)
+        return {view.name: before.get(view.name, 0) + now - then for view, now, then in counted}
+
+    def renumber(self, former: Views) -> None:
+        """Control only. Other views are in force from now on; ``former`` were before."""
+        self._since = self.totals(former), self._read()
 
 
 class ShownGroups(Mapping[str, BrokerData]):

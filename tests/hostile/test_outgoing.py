@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness.wire import Client, eventually, frame, json_header
-from rocketns.server.outgoing import ChargedConnection
+from rocketns.client.connection import ChargedConnection
 from rocketns.server.publishing.delivery import RECEIVERS_MAX
 from tests.behaviour.views import group
 from tests.hostile.conftest import StartServer
@@ -169,9 +169,8 @@ PEERS = 4
 
 def make_connection(server: TimedServer) -> ChargedConnection:
     controller = server.controller
-    return ChargedConnection(
-        controller.reactors, controller.core.control, controller.client._forget, "127.0.0.2:1", "127.0.0.2", 1.0
-    )
+    reactors, control, forget = controller.reactors, controller.core.control, controller.client._forget
+    return ChargedConnection(reactors.count_here, control.submit, forget, "127.0.0.2:1", "127.0.0.2", 1.0)
 
 
 def hand_over(connection: socket.socket) -> None:

@@ -26,7 +26,7 @@ from rocketns.server.clock import Clock
 from rocketns.server.control.answering import Answering
 from rocketns.server.control.control import Control
 from rocketns.server.control.housekeeping import BrokerHousekeeping
-from rocketns.server.control.inbox import Inbox
+from rocketns.server.control.inbox import Inbox, WaitingFrame
 from rocketns.server.product_environment import ProductEnvironment
 from rocketns.server.publishing import delivery, eventlog
 from rocketns.server.publishing.eventlog import log_events
@@ -81,14 +81,14 @@ class Served:
 
     def __init__(self, time: Time, good: tuple[bytes, ...] = (FRAME,)) -> None:
         self.time, self.order, self.good = time, cast(list[str], []), good
-        self.deferred = NoneDeferred()
+        self.deferred, self.measures = NoneDeferred(), None
 
-    def serve(self, peer: Peer, frame: bytes, refusal: object, _epoch: int) -> bool:
-        assert refusal is None
+    def serve(self, peer: Peer, waiting: WaitingFrame, _epoch: int) -> bool:
+        assert not waiting.is_refused
         self.time.ns += MS
         peer.end_request()
         self.order.append(peer.host)
-        if frame not in self.good:
+        if waiting.frame not in self.good:
             raise ArithmeticError("planted")
         return True
 
@@ -122,29 +122,27 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
-def test_parked_requests_that_come_back_are_charged_to_their_connection(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A peer that does not read its answers causes work later, and waits for that work itself."""
+def test_parking_is_charged_to_the_host_that_does_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A peer that does not read its answers causes work, and waits for that work itself."""
     served = Served(Time())
-    put_back = Inbox.put_back
+    park = Inbox.park
 
-    def dear(inbox: Any, *arguments: Any) -> None:
+    def dear(inbox: Any, *arguments: Any) -> Any:
         served.time.ns += 100 * MS
-        put_back(inbox, *arguments)
+        return park(inbox, *arguments)
 
     async def play() -> None:
         control, slow, modest = control_of(served, tmp_path), Peer("slow"), Peer("modest")
+        monkeypatch.setattr(Inbox, "park", dear)
         slow.is_full = True
-        for _ in range(2):
-            control.submit(cast(Any, slow), FRAME)
-        await turns()
-        assert served.order == []
-        slow.is_full = False
-        monkeypatch.setattr(Inbox, "put_back", dear)
-        control.resume(cast(Any, slow))
+        control.submit(cast(Any, slow), FRAME)
         for _ in range(3):
             control.submit(cast(Any, modest), FRAME)
+        control.submit(cast(Any, Peer("slow")), FRAME)
+        await turns()
+        assert served.order == ["modest"] * 3 + ["slow"]
+        slow.is_full = False
+        control.resume(cast(Any, slow))
         await turns()
 
     asyncio.run(play())

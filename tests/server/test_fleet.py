@@ -17,6 +17,7 @@ from rocketns.config import Configuration
 from rocketns.fleet import state as fleet_state
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.group_view import GroupView
+from rocketns.fleet.own_tables import OwnTables
 from rocketns.fleet.state import NOT_READ, OWN, Disagreement, FleetState, Part
 from rocketns.processor.context import Now
 from rocketns.protocol.body import bodies
@@ -27,7 +28,7 @@ from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.view import RouteDigests
 from rocketns.server import fleet
 from rocketns.server.clock import Clock
-from rocketns.server.fleet import FleetWatch, OwnTables
+from rocketns.server.fleet import FleetWatch
 from tests.client.peers import answer, peer, serving
 from tests.tools.scripted import QUEUES, Scripted
 
@@ -51,7 +52,7 @@ class World:
                 slots.put_topics(name, [(topic, None, numbers)])
         configuration = Configuration.build(home=Path("~"))
         self.digests = RouteDigests(slots)
-        self.watch = FleetWatch(configuration, OwnTables(self.tables, slots), Clock(), self._take)
+        self.watch = FleetWatch(configuration, OwnTables(self.tables, self.digests), Clock(), self._take)
         self._refreshed, self._refresh = asyncio.Event(), self.watch.refresh
         self.watch.refresh = self._note_refresh  # type: ignore[method-assign]
 

@@ -16,7 +16,7 @@ from rocketns._fast.codec.wire import next_frame
 from rocketns.config import NamesrvConfig
 from rocketns.errors import MalformedFrame
 from rocketns.protocol import command
-from rocketns.server.control.inbox import UNKNOWN, Inbox, request_code, seems_lookup
+from rocketns.server.control.inbox import UNKNOWN, Inbox, WaitingFrame, request_code, seems_lookup
 from rocketns.server.turns import HostTurns
 
 ROUTE, OTHER = 105, 106
@@ -48,10 +48,28 @@ class NamedInbox(Inbox):
         super().__init__(config)
         self._known = known
 
-    def submit(self, connection: Any, *frame: Any, **more: Any) -> bool:
-        named: Any = Named(connection)
-        named.is_known = connection in self._known
-        return super().submit(named, *frame, **more)
+    def submit(self, connection: Any, frame: Any) -> bool:  # type: ignore[override]
+        """Whether it is not refused."""
+        waiting = WaitingFrame(frame, len(frame), seems_lookup(frame))
+        super().submit(self.named(connection), waiting)
+        return not waiting.is_refused
+
+    def named(self, name: str) -> Any:
+        named = Named(name)
+        named.is_known = name in self._known
+        return named
+
+    def park(self, connection: Any) -> list[WaitingFrame]:
+        return super().park(self.named(connection))
+
+    def resume(self, connection: Any) -> None:
+        super().resume(self.named(connection))
+
+    def take(self) -> Any:
+        """The frame whose turn it is, which leaves."""
+        connection, waiting = self.next()
+        self.remove_first(connection)
+        return connection, waiting
 
 
 def inbox(client: int = 100, default: int = 100, known: Container[str] = ()) -> Any:
@@ -74,7 +92,7 @@ def serve(waiting: Any, cost_ns: int = MS) -> Any:
 def order(waiting: Any, costs: dict[str, int]) -> list[str]:
     """Serve all frames; the order of their connections. ``costs`` gives the cost of a host's or connection's frame."""
     served = []
-    while waiting:
+    while waiting.has_turns:
         key, _ = waiting.take()
         waiting.charge(costs.get(key, MS))
         served.append(key)
@@ -169,32 +187,74 @@ def test_each_queue_has_its_own_capacity() -> None:
     assert [waiting.submit("a", frame(code=OTHER)) for _ in range(4)] == [True, True, True, False]
 
 
-def test_frames_that_were_put_back_go_before_later_ones_in_their_order() -> None:
+def test_parked_frames_keep_their_order_and_take_no_turns() -> None:
+    """They count apart, those that come meanwhile with them."""
     waiting = inbox()
     for number in range(3):
         waiting.submit("a", frame(number, 1))
-    taken = []
-    for _ in range(3):
-        _, one = waiting.take()
-        taken.append(one)
-        waiting.charge(MS)
+    size = waiting.bytes // 3
+    assert [one.frame[HEAD] for one in waiting.park("a")] == [2, 1, 0]
     waiting.submit("a", frame(3, 1))
-    waiting.put_back("a", taken)
-    assert [serve(waiting)[1][HEAD] for _ in range(4)] == [0, 1, 2, 3]
+    assert [one.frame[HEAD] for one in waiting.park("a")] == [3]
+    waiting.submit("b", frame())
+    assert order(waiting, {}) == ["b"]
+    assert (waiting.has_turns, waiting.bytes, waiting.parked_bytes) == (False, 0, 4 * size)
+    waiting.resume("a")
+    waiting.submit("a", frame(4, 1))
+    assert (waiting.bytes, waiting.parked_bytes) == (5 * size, 0)
+    assert [serve(waiting)[1][HEAD] for _ in range(5)] == [0, 1, 2, 3, 4]
+    assert (waiting.bytes, waiting.parked_bytes) == (0, 0)
+
+
+def test_parked_frames_leave_room_in_the_queues() -> None:
+    waiting = inbox(client=2, default=2)
+    for _ in range(2):
+        waiting.submit("slow", frame())
+    waiting.park("slow")
+    assert [waiting.submit("a", frame()) for _ in range(3)] == [True, True, False]
+    waiting.resume("slow")
+    assert len(waiting.drop("slow")) == 2
+    assert not waiting.submit("a", frame())
+
+
+def test_too_many_parked_bytes_cost_the_host_with_the_most_its_oldest_and_brokers_only_beyond_half() -> None:
+    waiting = inbox(known=BROKERS)
+    for peer, frames in [("many1", 2), ("one", 3), ("many2", 2), ("broker1", 4)]:
+        for _ in range(frames):
+            waiting.submit(peer, frame())
+        waiting.park(peer)
+    assert waiting.parked_longest() == "many1"
+    waiting.drop("many1")
+    waiting.drop("one")
+    assert waiting.parked_longest() == "broker1"
+
+
+def test_paused_frames_wait_for_all_to_go_on() -> None:
+    waiting = inbox()
+    for peer in ("a", "b", "a"):
+        waiting.submit(peer, frame())
+    waiting.pause("a")
+    assert order(waiting, {}) == ["b"]
+    waiting.submit("a", frame())
+    assert not waiting.has_turns
+    waiting.resume_paused()
+    assert order(waiting, {}) == ["a"] * 3
 
 
 def test_a_large_debt_outlives_many_small_ones() -> None:
     """Hosts without debt are forgotten; the others pay theirs, however many come."""
     turns: HostTurns[str] = HostTurns()
-    turns.want("always", "always")
-    turns.charge("always", "always", 10**9)
-    turns.charge("greedy", "greedy", 10**9)
+    for host in ("always", "greedy"):
+        turns.want(host, host)
+        assert turns.next() == host
+        turns.charge(10**9)
+    turns.withdraw("greedy")
     for number in range(1_000):
         host = f"host{number}"
         turns.want(host, host)
         assert turns.next() == host
         turns.withdraw(host)
-        turns.charge(host, host, 2_000)
+        turns.charge(2_000)
     turns.want("greedy", "greedy")
     turns.want("modest", "modest")
     assert turns.next() == "modest"

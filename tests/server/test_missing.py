@@ -11,17 +11,21 @@ import pytest
 from rocketns.processor.context import Now
 from rocketns.protocol.body.route import BrokerData, QueueData
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.server.missing import watching
-from rocketns.server.missing.asked import (
+from rocketns.server import missing
+from rocketns.server.missing import (
+    AGAIN_AFTER_MS,
+    LINE_EVERY_MS,
+    LINES_MAX,
     NEW_TOPICS_MAX,
     TOPICS_MAX,
     WAITING_MAX,
     WAITING_OF_HOST_MAX,
     AskedTopic,
     AskedTopics,
+    Lines,
+    MissingWatch,
     TopicAsker,
 )
-from rocketns.server.missing.watching import AGAIN_AFTER_MS, LINE_EVERY_MS, LINES_MAX, Lines, MissingWatch
 from tests.support.inprocess import FakeClock
 
 
@@ -222,7 +226,7 @@ def test_a_flood_of_one_host_does_not_keep_others_from_their_line(
 
 def test_the_names_are_looked_through_in_steps(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     """In each tick for so long; here its time is over at once."""
-    monkeypatch.setattr(watching, "STEP_NS", 0)
+    monkeypatch.setattr(missing, "STEP_NS", 0)
     watched.broker("broker-a", *(f"Topic-{number}" for number in range(1_000)))
     watched.look_up("Topics-17")
     for _ in range(30):

@@ -9,12 +9,12 @@ from itertools import islice
 
 from rocketns.admin.api.rows import BrokerStateRow, ConnectionRow, KvRow, MissingRow, State, TopicRow, ViewRow
 from rocketns.admin.recent import DOUBTED
+from rocketns.fleet.missing import creating_groups, why_missing
 from rocketns.processor.context import Now
 from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE, version_name
 from rocketns.routeinfo.tables import BrokerLiveInfo
 from rocketns.server.facts import Facts
-from rocketns.server.missing.watching import creating_groups, why_missing
 
 KV_CHARACTERS_MAX = 4096
 NAMED_BROKERS_MAX = 16

@@ -18,10 +18,10 @@ from rocketns.admin.api.rows import BrokerStateRow, Level, LostRow, MissingRow, 
 from rocketns.admin.recent import GONE, PAUSES_TOGETHER_MS, Phrase, RecentChange, at_address, member
 from rocketns.config.properties import PREFIX
 from rocketns.fleet.comparing import FactKind
+from rocketns.fleet.missing import MissingReason
 from rocketns.fleet.state import NOT_READ, OWN, FleetState
 from rocketns.languages import N_
 from rocketns.protocol.codes import MASTER_ID
-from rocketns.server.missing.watching import MissingReason
 
 REASONS_MAX = 20
 LOST_MAX = 100

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from rocketns.admin.recent import Phrase
+from rocketns.fleet.missing import MissingReason
 from rocketns.fleet.state import Part
 from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.tables import LATE_PERCENT
-from rocketns.server.missing.watching import MissingReason
 
 Text = str | None
 Role = Literal["master", "slave"]

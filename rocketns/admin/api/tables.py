@@ -28,8 +28,8 @@ from rocketns.admin.recent import EventRow, Recent, Wiped, event_row
 from rocketns.admin.view import ControlView, Copier
 from rocketns.config.properties import java_name
 from rocketns.fleet.comparing import FactKind
+from rocketns.fleet.missing import MissingReason
 from rocketns.fleet.state import MISSING, Side
-from rocketns.server.missing.watching import MissingReason
 
 _FOLLOWS = Parameter(
     "follows", "topics that follow from this broker group; empty: only what follows from none",

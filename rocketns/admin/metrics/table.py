@@ -29,7 +29,7 @@ from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import LATE_PERCENT
 from rocketns.server.control.measures import BOUNDS_S, Histogram, Measures
 from rocketns.server.facts import Facts, JournalFacts
-from rocketns.server.missing.asked import TOPICS_MAX
+from rocketns.server.missing import TOPICS_MAX
 
 # Brokers send a heartbeat each second or register every 30 s, at most every 60 s. They expire after 120 s.
 GAP_BOUNDS_S = (1.5, 5.0, 10.0, 20.0, 35.0, 45.0, 65.0, 90.0, 120.0, 300.0)

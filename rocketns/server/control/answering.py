@@ -28,7 +28,7 @@ from rocketns.protocol.encoding import encode_reply
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.view import pick_up_route
 from rocketns.server.clock import Clock
-from rocketns.server.control.inbox import UNKNOWN
+from rocketns.server.control.inbox import UNKNOWN, WaitingFrame
 from rocketns.server.control.measures import Measures
 from rocketns.server.product_environment import ProductEnvironment
 from rocketns.server.publishing.delivery import EventDelivery
@@ -56,10 +56,6 @@ class DeferredLookups:
         self._waiting: deque[_DeferredLookup] = deque()
         self._of_host: Counter[str] = Counter()
 
-    def must_wait(self, epoch: int) -> bool:
-        """Whether a frame of this epoch or of an earlier one has not taken effect."""
-        return not self._reactors.is_applied(epoch)
-
     def defer(self, epoch: int, host: str, answer: Callable[[], object]) -> bool:
         """Call ``answer`` when the frames of this epoch have taken effect, or after DEFERRED_S_MAX.
 
@@ -70,22 +66,17 @@ class DeferredLookups:
         self._of_host[host] += 1
         loop = asyncio.get_running_loop()
         self._waiting.append(_DeferredLookup(epoch, host, loop.time() + DEFERRED_S_MAX, answer))
-        if len(self._waiting) == 1:
-            loop.call_later(DEFERRED_S_MAX, self._answer_late)
+        loop.call_later(DEFERRED_S_MAX, lambda: self.answer_due(loop.time()))
         return True
 
     def answer_due(self, now_s: float = 0.0) -> None:
         """Answer those whose epoch is applied, or whose time is over. Call it after each turn."""
-        while self._waiting and (not self.must_wait(self._waiting[0].epoch) or self._waiting[0].until_s <= now_s):
+        while self._waiting and (
+            self._reactors.is_applied(self._waiting[0].epoch) or self._waiting[0].until_s <= now_s
+        ):
             deferred = self._waiting.popleft()
             self._of_host -= Counter({deferred.host: 1})
             deferred.answer()
-
-    def _answer_late(self) -> None:
-        loop = asyncio.get_running_loop()
-        self.answer_due(loop.time())
-        if self._waiting:
-            loop.call_at(self._waiting[0].until_s, self._answer_late)
 
 
 log = logging.getLogger("rocketns.control")
@@ -102,29 +93,33 @@ class Answering:
     """Runs on control's thread. Answers that wait for the disk, or for the product environment, are sent later.
 
     ``when_written`` calls back when the journal has written the change of routes that was delivered last. It calls back
-    without that, too, where the write fails or takes too long. ``measures`` counts requests, None before it is set.
+    without that, too, where the write fails or takes too long. ``measures`` counts requests. Each is None where there
+    is none.
     """
 
     def __init__(
         self, context: NamesrvContext, clock: Clock, delivery: EventDelivery, product: ProductEnvironment,
-        reactors: Reactors, when_written: Callable[[Callable[[], None]], None] | None,
+        reactors: Reactors,
     ) -> None:  # fmt: skip
         self._context = context
         self._clock = clock
         self._delivery = delivery
         self._product = product
         self._reactors = reactors
-        self._when_written = when_written
         self._began_ns = 0
         self.deferred = DeferredLookups(reactors)
+        self.when_written: Callable[[Callable[[], None]], None] | None = None
         self.measures: Measures | None = None
 
-    def serve(self, connection: Connection, frame: bytes | memoryview, refusal: SystemBusy | None, epoch: int) -> bool:
-        """Answer a frame, with ``refusal`` if it was refused. A lookup without a route of ``epoch``
-        waits for the frames that reactors handed over in it or earlier. 0 waits for nothing.
+    def serve(self, connection: Connection, waiting: WaitingFrame, epoch: int) -> bool:
+        """Answer a frame. A lookup without a route of ``epoch`` waits for the frames that reactors handed over in it or
+        earlier. 0 waits for nothing.
 
         False for a malformed frame: its connection is closed, and the frames behind it do not count.
         """
+        frame = waiting.frame
+        # Of a refused one only the header may be left, so that its signature cannot be verified.
+        is_cut = LENGTH_BYTES + int.from_bytes(frame[:LENGTH_BYTES], "big") > len(frame)
         if self.measures is not None:
             self._began_ns = self._clock.spent_ns()
         request = self._decode(connection, frame)
@@ -134,9 +129,10 @@ class Answering:
             connection.end_request()
         elif not connection.is_open and not request_of(request.code).has_effect:
             connection.end_request()  # the answer would reach nobody
-        elif (refusal is not None and is_cut(frame)) or self._is_permitted(connection, request, frame):
-            if refusal is not None:
-                self._answer(connection, request, dispatch.reply_of(refusal))
+        elif is_cut or self._is_permitted(connection, request, frame):
+            if waiting.is_refused:
+                busy = BEYOND_RATE if waiting.is_beyond_rate else OVERLOAD
+                self._answer(connection, request, dispatch.reply_of(busy))
             elif self._context.going_away and request.version > V5_3_1:
                 self._answer(connection, request, dispatch.reply_of(GO_AWAY))
             elif not epoch or not self._defer(connection, request, epoch):
@@ -167,7 +163,7 @@ class Answering:
     def _defer(self, connection: Connection, request: RemotingCommand, epoch: int) -> bool:
         """Whether the request is a lookup without a route, which a registration that came before it may bring."""
         context, topic = self._context, (request.ext_fields or {}).get("topic")
-        if request.code != RequestCode.GET_ROUTEINFO_BY_TOPIC or topic is None or not self.deferred.must_wait(epoch):
+        if request.code != RequestCode.GET_ROUTEINFO_BY_TOPIC or topic is None or self._reactors.is_applied(epoch):
             return False
         if context.cluster_test or not is_ready(context, self._clock.now()):
             return False
@@ -204,8 +200,8 @@ class Answering:
         elif reply.after is not None:
             later = self._answer_later(connection, request, reply)
             reply.after(lambda why: later(None if why is None else dispatch.reply_of(RequestError(why))))
-        elif is_being_written and self._when_written is not None:
-            self._when_written(partial(self._answer_later(connection, request, reply), None))
+        elif is_being_written and self.when_written is not None:
+            self.when_written(partial(self._answer_later(connection, request, reply), None))
         else:
             self._answer(connection, request, reply)
 
@@ -238,8 +234,3 @@ class Answering:
         except Exception:
             log.exception("the answer to request code %d cannot be encoded", request.code)
             return encode_reply(TOO_LARGE, *how)
-
-
-def is_cut(frame: bytes | memoryview) -> bool:
-    """Whether only the header is left of a refused request, so that its signature cannot be verified."""
-    return LENGTH_BYTES + int.from_bytes(frame[:LENGTH_BYTES], "big") > len(frame)

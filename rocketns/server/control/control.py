@@ -13,19 +13,18 @@ from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.unregistration import UnregisterRequest
 from rocketns.server.clock import Clock
-from rocketns.server.control.answering import BEYOND_RATE, OVERLOAD, Answering
+from rocketns.server.control.answering import Answering
 from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.control.inbox import (
     ANY_SIZE,
-    FRAME_COST_BYTES,
     UNKNOWN,
     AnswerHandler,
     Inbox,
-    Parked,
     WaitingFrame,
+    seems_lookup,
     waiting_bytes_max,
 )
-from rocketns.server.control.measures import Measures, SlowTurns
+from rocketns.server.control.measures import SlowTurns
 
 log = logging.getLogger("rocketns.control")
 
@@ -54,11 +53,9 @@ class Control:
         self._turn_requests_max = limits.turn_requests_max
         self._waiting_bytes_max = waiting_bytes_max(limits)
         self._inbox = Inbox(configuration.namesrv)
-        self._parked = Parked(limits.incoming_bytes_max // 4)
+        self._parked_bytes_max = limits.incoming_bytes_max // 4
         self._turn_is_due = False
         self._stopped = self.is_holding = False
-        self._pending = Parked()  # the requests that wait for `release`
-        self._measures: Measures | None = None
         self.slow_turns = SlowTurns()
 
     def submit(
@@ -70,28 +67,25 @@ class Control:
         One that is beyond the rate of its host is refused, and its header is enough then.
         """
         connection.begin_request()
-        self._inbox.submit(connection, frame, is_beyond_rate=is_beyond_rate, epoch=epoch, on_answer=on_answer)
+        waiting = WaitingFrame(frame, len(frame), seems_lookup(frame), is_beyond_rate, epoch, on_answer)
+        if self._inbox.submit(connection, waiting):
+            self._park(connection)
         self._want_turn()
 
     @property
     def is_full(self) -> bool:
         """Whether the waiting frames are so many that only connections without a waiting frame should be read."""
-        waiting = self._inbox.bytes + FRAME_COST_BYTES * len(self._inbox)
-        return waiting + self._pending.bytes > self._waiting_bytes_max
+        return self._inbox.bytes > self._waiting_bytes_max
 
     @property
     def waiting_requests(self) -> int:
-        """The number of requests in the inbox."""
+        """The number of requests that wait: for their turn, for the end of the start, or for their peer to read."""
         return len(self._inbox)
 
     @property
     def waiting_bytes(self) -> int:
-        """Their bytes, with those of the requests that wait for the end of the start, or for their peer to read."""
-        return self._inbox.bytes + self._pending.bytes + self._parked.bytes
-
-    def measure(self, measures: Measures) -> None:
-        """Count requests and turns from now on."""
-        self._measures = self._answering.measures = measures
+        """Their bytes, with FRAME_COST_BYTES for each."""
+        return self._inbox.bytes + self._inbox.parked_bytes
 
     def stop(self) -> None:
         """Process nothing more. Requests that wait are dropped, as in Java, so slow ones do not delay the exit."""
@@ -104,23 +98,13 @@ class Control:
     def release(self) -> None:
         """Answer what waits."""
         self.is_holding = False
-        for connection in [*self._pending]:
-            self._put_back(connection, self._pending)
+        self._inbox.resume_paused()
         self._want_turn()
 
     def resume(self, connection: Connection) -> None:
         """Answers of the connection were taken, or the connection ended: its parked requests wait for a turn again."""
-        began_ns = self._clock.spent_ns()
-        if self._put_back(connection, self._parked):
-            self._inbox.owe(connection, self._clock.spent_ns() - began_ns)
-            self._want_turn()
-
-    def _put_back(self, connection: Connection, parked: Parked) -> bool:
-        """Move the connection's parked requests back to the inbox. Whether there were any."""
-        frames = parked.take(connection)
-        if frames:
-            self._inbox.put_back(connection, frames)
-        return bool(frames)
+        self._inbox.resume(connection)
+        self._want_turn()
 
     def connection_closed(self, connection: Connection, cause: Cause) -> None:
         """Drop the waiting requests that would only be answered, and unregister the connection's broker."""
@@ -154,17 +138,14 @@ class Control:
             after_ns = self._clock.spent_ns()
             self._housekeeping.apply()
         finally:  # an unforeseen error must not leave the other requests waiting
-            if self._inbox or self._housekeeping.has_waiting:
+            if self._inbox.has_turns or self._housekeeping.has_waiting:
                 self._want_turn()
-            self._end_turn(began_ns, after_ns)
-
-    def _end_turn(self, began_ns: int, after_ns: int) -> None:
-        self._reactors.next_epoch()
-        self._answering.deferred.answer_due()
-        now_ns = self._clock.spent_ns()
-        self.slow_turns.end(now_ns - began_ns, now_ns - after_ns, now_ns)
-        if self._measures is not None:
-            self._measures.turns.observe((now_ns - began_ns) / 1e9)
+            self._reactors.next_epoch()
+            self._answering.deferred.answer_due()
+            now_ns = self._clock.spent_ns()
+            self.slow_turns.end(now_ns - began_ns, now_ns - after_ns, now_ns)
+            if self._answering.measures is not None:
+                self._answering.measures.turns.observe((now_ns - began_ns) / 1e9)
 
     def _serve_some(self) -> set[Connection]:
         """Serve the waiting requests for one turn, and charge each connection for its own.
@@ -174,10 +155,10 @@ class Control:
         served: set[Connection] = set()
         now_ns = self._clock.spent_ns()
         ends_ns = now_ns + TURN_US_MAX * 1000
-        for _ in range(min(self._turn_requests_max, len(self._inbox))):
-            if not self._inbox or self._reactors.replied_bytes > REPLIED_BYTES_MAX:
+        for _ in range(self._turn_requests_max):
+            if not self._inbox.has_turns or self._reactors.replied_bytes > REPLIED_BYTES_MAX:
                 break
-            connection, waiting = self._inbox.take()
+            connection, waiting = self._inbox.next()
             served.add(connection)
             self._serve_or_park(connection, waiting)
             began_ns, now_ns = now_ns, self._clock.spent_ns()
@@ -191,14 +172,13 @@ class Control:
         """An unforeseen error costs the connection, and nobody else."""
         try:
             if waiting.on_answer is not None:
+                self._inbox.remove_first(connection)
                 connection.end_request()
                 waiting.on_answer(None if waiting.is_refused else waiting.frame)
-            elif self.is_holding and (not waiting.is_lookup or connection in self._pending):
-                for one in [waiting, *self._inbox.drop(connection)]:
-                    self._end_epoch(one)
-                    self._pending.park(connection, one)
+            elif self.is_holding and not waiting.is_lookup:
+                self._inbox.pause(connection)
             elif connection.is_full:
-                self._park(connection, waiting)
+                self._park(connection)
             else:
                 self._serve(connection, waiting)
         except Exception:
@@ -207,13 +187,13 @@ class Control:
             self._end_epoch(waiting)
 
     def _serve(self, connection: Connection, waiting: WaitingFrame) -> None:
-        waiting.release(connection)
-        epoch, refusal = waiting.epoch, OVERLOAD if waiting.is_refused else None
+        self._inbox.remove_first(connection)
+        if not waiting.is_released:
+            connection.release(waiting.size)
+        epoch = waiting.epoch
         if waiting.is_lookup:  # which does not wait for itself
             self._end_epoch(waiting)
-        if not self._answering.serve(
-            connection, waiting.frame, BEYOND_RATE if waiting.is_beyond_rate else refusal, epoch
-        ):
+        if not self._answering.serve(connection, waiting, epoch):
             self._drop(connection)
         self._end_epoch(waiting)
 
@@ -223,23 +203,20 @@ class Control:
             self._reactors.end_frame(waiting.epoch)
             waiting.epoch = 0
 
-    def _park(self, connection: Connection, waiting: WaitingFrame) -> None:
-        """The peer does not take its answers: this frame and the connection's other frames wait until it does."""
-        for one in [waiting, *self._inbox.drop(connection)]:
-            one.release(connection)
-            self._end_epoch(one)
-            self._parked.park(connection, one)
-        if not connection.is_full:  # the answers were taken just now
-            self._put_back(connection, self._parked)
-        first = self._parked.first()
-        if first is not None:  # too many bytes are parked
-            for _ in self._parked.take(first):
-                first.end_request()
+    def _park(self, connection: Connection) -> None:
+        """The peer does not take its answers: its frames wait until it does."""
+        for waiting in self._inbox.park(connection):
+            connection.release(waiting.size)
+            self._end_epoch(waiting)
+        if self._inbox.parked_bytes > self._parked_bytes_max:
+            longest = self._inbox.parked_longest()
+            self._drop(longest)
             why = "too many bytes of its requests wait, because it does not read its answers"
-            first.abort(Cause.CHANNEL_CLOSE, why)
+            longest.abort(Cause.CHANNEL_CLOSE, why)
 
     def _drop(self, connection: Connection, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE) -> None:
         for waiting in self._inbox.drop(connection, keeps, kept_bytes_max):
             connection.end_request()
-            waiting.release(connection)
+            if not waiting.is_released:
+                connection.release(waiting.size)
             self._end_epoch(waiting)

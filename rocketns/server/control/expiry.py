@@ -19,7 +19,7 @@ from rocketns.addresses import host_of
 from rocketns.processor.context import NamesrvContext
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.doubt import DoubtReason
-from rocketns.routeinfo.events import Cause, Event
+from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.filling import replace_overdue
 from rocketns.routeinfo.liveness import ExpiredBroker
 from rocketns.routeinfo.tables import BrokerAddrInfo
@@ -120,27 +120,18 @@ class Expiry:
         """
         now = self._clock.now()
         if self._tables.unheard:
-            self._deliver([*replace_overdue(self._tables, now.ms)])
+            self._delivery.deliver([*replace_overdue(self._tables, now.ms)], now)
         if self._stalls.is_settled:
-            self._leave_unnamed()
+            leaving = liveness.overdue_unnamed(self._tables, now.ms, UNREGISTERED_AT_ONCE_MAX)
+            for one in leaving:
+                log.warning("%s of %s %s is given up: the address was heard, but not by this name",
+                            one.broker_name, one.cluster, one.addr)  # fmt: skip
+            self._delivery.deliver(unregister_brokers(self._tables, leaving, now.ms), now)
             for expired in liveness.overdue_unconfirmed(self._tables, now.ms):
                 self._expire(expired)
         if self._config.ask_unconfirmed:
             for key in islice(self._due(), ASKS_IN_TICK_MAX - len(self._asks)):
                 self._asks[key] = asyncio.get_running_loop().create_task(self._ask(key))
-                self._asks[key].add_done_callback(_log_failure)
-
-    def _deliver(self, events: list[Event]) -> None:
-        if events:
-            self._delivery.deliver(events, self._clock.now())
-
-    def _leave_unnamed(self) -> None:
-        now_ms = self._clock.now().ms
-        leaving = liveness.overdue_unnamed(self._tables, now_ms, UNREGISTERED_AT_ONCE_MAX)
-        for one in leaving:
-            log.warning("%s of %s %s is given up: the address was heard, but not by this name",
-                        one.broker_name, one.cluster, one.addr)  # fmt: skip
-        self._deliver(unregister_brokers(self._tables, leaving, now_ms))
 
     def _due(self) -> Iterator[BrokerAddrInfo]:
         """The brokers that are to be asked, of each host one, then of each the next one."""
@@ -165,6 +156,8 @@ class Expiry:
                     return
                 if unconfirmed.get(key) is entry:
                     self._expire(liveness.given_up(self._tables, key, entry, Cause.REFUSED))
+        except Exception:
+            log.exception("an unconfirmed broker cannot be asked")
         finally:
             del self._asks[key]
             self._due_ms[key] = self._clock.now().ms + ASK_INTERVAL_MS
@@ -179,8 +172,3 @@ def _log(expired: ExpiredBroker) -> None:
     else:
         waited_ms = doubt.deadline_ms - doubt.since_ms
         log.warning("%s (%s) is given up: no sign of life for %d ms", expired.key, doubt.reason, waited_ms)
-
-
-def _log_failure(ask: asyncio.Task[None]) -> None:
-    if not ask.cancelled() and (error := ask.exception()) is not None:
-        log.error("an unconfirmed broker cannot be asked", exc_info=error)

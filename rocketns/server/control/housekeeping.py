@@ -39,7 +39,7 @@ class BrokerHousekeeping:
         self._clock = clock
         self._delivery = delivery
         self._stalls = stalls
-        self._closed: deque[Iterator[UnregisterRequest]] = deque()
+        self._closed: deque[Iterator[UnregisterRequest]] = deque()  # of closed connections: their other brokers
         self._counted_ms: int | None = None
         self._are_many_silent = False
 
@@ -55,20 +55,14 @@ class BrokerHousekeeping:
     def apply(self) -> None:
         """Apply the first waiting unregistrations as one batch, after the turn in which they were answered."""
         batch = self._context.unregister_queue.take(UNREGISTERED_AT_ONCE_MAX)
-        batch += self._take_closed(UNREGISTERED_AT_ONCE_MAX - len(batch))
+        while self._closed and len(batch) < UNREGISTERED_AT_ONCE_MAX:
+            batch += islice(self._closed[0], UNREGISTERED_AT_ONCE_MAX - len(batch))
+            if len(batch) < UNREGISTERED_AT_ONCE_MAX:
+                self._closed.popleft()
         batch += liveness.orphaned(self._context.tables, UNREGISTERED_AT_ONCE_MAX - len(batch))
         if batch:
             now = self._clock.now()
             self._delivery.deliver(unregister_brokers(self._context.tables, batch, now.ms), now)
-
-    def _take_closed(self, most: int) -> list[UnregisterRequest]:
-        """The next unregistrations for the other brokers of closed connections, at most ``most``."""
-        if not self._closed or not most:
-            return []
-        taken = list(islice(self._closed[0], most))
-        if len(taken) < most:
-            self._closed.popleft()
-        return taken
 
     def connection_closed(self, connection: Connection, cause: Cause) -> None:
         """Unregister the broker of a connection that ended, unless a stall of this server may be the reason.
@@ -80,8 +74,11 @@ class BrokerHousekeeping:
             self._keep(connection, DoubtReason.STALLED)
         elif cause is Cause.CHANNEL_IDLE and self._is_silent_with_others(connection):
             self._keep(connection, DoubtReason.SILENT_TOGETHER)
-        else:
-            self._lose(connection, cause)
+        else:  # its first broker is queued, as in Java. A connection may have many more: some go in each turn
+            leaving = liveness.closed_connection(self._context.tables, connection, cause)
+            for request in islice(leaving, 1):
+                self.submit(request)
+                self._closed.append(leaving)
 
     def _is_silent_with_others(self, connection: Connection) -> bool:
         tables = self._context.tables
@@ -124,13 +121,6 @@ class BrokerHousekeeping:
             deadline_ms = entry.last_update_ms + entry.timeout_ms + entry.grace_ms
         doubt = liveness.doubt_of(entry, reason, deadline_ms, now.ms, now.epoch_ms)
         self._delivery.deliver(liveness.doubt_broker(tables, key, doubt, now.ms), now)
-
-    def _lose(self, connection: Connection, cause: Cause) -> None:
-        """Its first broker is queued, as in Java. A connection may have many more: some go in each turn."""
-        leaving = liveness.closed_connection(self._context.tables, connection, cause)
-        for request in islice(leaving, 1):
-            self.submit(request)
-            self._closed.append(leaving)
 
     def submit(self, request: UnregisterRequest) -> None:
         """Queue an unregistration that the name server itself wants. Java drops it when the queue is full."""

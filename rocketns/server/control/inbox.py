@@ -4,11 +4,11 @@ The frames of a connection are taken in their order. Hosts take turns by the tim
 the connections of a host (`HostTurns`). So a peer waits for its own requests.
 
 Java has a bounded queue for each of its two thread pools, for route lookups and for the rest. A frame whose queue is
-full is refused: it waits for its turn like any other, and is then answered with OVERLOAD. A full queue still takes the
-first request of each connection. Bytes are bounded by the reactors, which hand over no more.
+full is refused: it waits for its turn like any other, and is then answered with OVERLOAD. A full queue still takes a
+request of a connection of which no other one waits. Bytes are bounded by the reactors, which hand over no more.
 
 Requests of a connection whose peer does not take its answers are parked: otherwise a few bytes of requests would become
-gigabytes of answers.
+gigabytes of answers. They wait on without turns, and count apart.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from rocketns.access.classes import Access
 from rocketns.config import Limits, NamesrvConfig
@@ -87,106 +88,121 @@ class WaitingFrame:
     """One frame of ``size`` bytes. A refused one has only its header left. ``is_beyond_rate``: why it is refused.
 
     ``on_answer``: it is no request but an answer, for this function. ``epoch``: in which a reactor handed it over; 0
-    where nobody waits for its effect any longer.
+    where nobody waits for its effect any longer. ``is_released``: the reactor no longer counts it.
     """
 
     frame: bytes | memoryview
     size: int
     is_lookup: bool
-    is_refused: bool
     is_beyond_rate: bool = False
     epoch: int = 0
     on_answer: AnswerHandler | None = None
+    is_refused: bool = False
     is_released: bool = False
 
-    def refuse(self) -> None:
-        """Keep the header only, which is enough for SYSTEM_BUSY."""
-        self.is_refused = True
-        self.frame = bytes(self.frame[: header_end(self.frame)])
 
-    def release(self, connection: Connection) -> None:
-        """The frame leaves the inbox. One that is parked and put back is released when it is parked."""
-        if not self.is_released:
-            connection.release(self.size)
-            self.is_released = True
-
-
+@dataclass(slots=True)
 class _Line:
-    """The waiting frames of a connection, and their number in Java's queue for the rest [0] and for lookups [1]."""
+    """The waiting frames of a connection, and their ``bytes`` with FRAME_COST_BYTES for each."""
 
-    __slots__ = ("frames", "host", "is_known", "queued")
-
-    def __init__(self, host: str, is_known: bool) -> None:
-        self.host = host
-        self.is_known = is_known
-        self.frames: deque[WaitingFrame] = deque()
-        self.queued = [0, 0]
+    frames: deque[WaitingFrame] = field(default_factory=deque)
+    bytes: int = 0
 
 
 class Inbox:
-    """``bytes`` are those of all frames that wait."""
+    """``bytes`` are those of waiting frames, with FRAME_COST_BYTES for each; ``parked_bytes`` those of parked ones."""
 
     def __init__(self, config: NamesrvConfig) -> None:
         self._capacities = (config.default_thread_pool_queue_capacity, config.client_request_thread_pool_queue_capacity)
-        self._queued = [0, 0]
+        self._queued = [0, 0]  # frames in Java's queue for the rest [0] and for lookups [1]
         self._lines: dict[Connection, _Line] = {}
+        self._parked: dict[Connection, _Line] = {}  # of these, the one that was parked first first
         self._turns: HostTurns[Connection] = HostTurns()
-        self._served: tuple[Connection, _Line] | None = None
         self._size = 0
-        self.bytes = 0
+        self.bytes = self.parked_bytes = 0
 
     def __len__(self) -> int:
         return self._size
 
-    def submit(
-        self, connection: Connection, frame: bytes | memoryview, *, is_beyond_rate: bool = False, epoch: int = 0,
-        on_answer: AnswerHandler | None = None,
-    ) -> bool:  # fmt: skip
-        """Add a frame; False if it is refused. One beyond the rate of its host always is."""
-        line = self._line_of(connection)
-        waiting = WaitingFrame(frame, len(frame), seems_lookup(frame), False, is_beyond_rate, epoch, on_answer)
-        queue = waiting.is_lookup
-        if is_beyond_rate or (line.queued[queue] and self._queued[queue] >= self._capacities[queue]):
-            waiting.refuse()
-        self._count(line, waiting, 1)
-        line.frames.append(waiting)
-        return not waiting.is_refused
+    @property
+    def has_turns(self) -> bool:
+        """Whether a frame waits for its turn, and is not paused or parked."""
+        return bool(len(self._turns))
 
-    def put_back(self, connection: Connection, frames: list[WaitingFrame]) -> None:
-        """Frames that were taken wait again, before the frames that came after them."""
-        line = self._line_of(connection)
-        for waiting in frames:
-            self._count(line, waiting, 1)
-        line.frames.extendleft(reversed(frames))
+    def submit(self, connection: Connection, waiting: WaitingFrame) -> bool:
+        """Add a frame. It is refused if its queue is full, or if it is beyond the rate of its host.
 
-    def owe(self, connection: Connection, cost_ns: int) -> None:
-        """Charge work outside of the turns to a connection whose frames wait."""
-        line = self._lines[connection]
-        self._turns.charge(connection, line.host, cost_ns, is_known=line.is_known)
-
-    def _line_of(self, connection: Connection) -> _Line:
-        """The connection's line; a new one wants turns."""
+        Returns whether the connection's frames are parked: then call `park` again.
+        """
         line = self._lines.get(connection)
         if line is None:
-            line = self._lines[connection] = _Line(connection.host, connection.is_known)
-            self._turns.want(connection, line.host, is_known=line.is_known)
-        return line
+            line = self._lines[connection] = _Line()
+            self._turns.want(connection, connection.host, is_known=connection.is_known)
+        queue = waiting.is_lookup
+        if waiting.is_beyond_rate or (line.frames and self._queued[queue] >= self._capacities[queue]):
+            waiting.is_refused = True
+            waiting.frame = bytes(waiting.frame[: header_end(waiting.frame)])  # enough for SYSTEM_BUSY
+        line.frames.append(waiting)
+        self._count(connection, line, waiting, 1)
+        return connection in self._parked
 
-    def take(self) -> tuple[Connection, WaitingFrame]:
-        """The frame whose turn it is. Call `charge` after serving it. IndexError if none waits."""
+    def next(self) -> tuple[Connection, WaitingFrame]:
+        """The frame whose turn it is. `charge` ends the turn. IndexError if none waits for a turn."""
         connection = self._turns.next()
-        line = self._lines[connection]
-        waiting = line.frames.popleft()
-        self._count(line, waiting, -1)
-        self._served = connection, line
-        self._leave_if_empty(connection, line)
-        return connection, waiting
+        return connection, self._lines[connection].frames[0]
 
     def charge(self, cost_ns: int) -> None:
-        """Charge the cost of the frame that was taken last."""
-        if self._served is not None:
-            connection, line = self._served
-            self._turns.charge(connection, line.host, cost_ns, is_known=line.is_known)
+        """What the turn of `next` cost."""
+        self._turns.charge(cost_ns)
+
+    def remove_first(self, connection: Connection) -> None:
+        """The connection's first frame is served."""
+        line = self._lines[connection]
+        self._count(connection, line, line.frames.popleft(), -1)
+        self._leave_if_empty(connection, line)
+
+    def pause(self, connection: Connection) -> None:
+        """The connection's frames take no turns until `resume_paused`."""
+        self._turns.withdraw(connection)
+
+    def park(self, connection: Connection) -> list[WaitingFrame]:
+        """The connection's frames take no turns until `resume`. Returns those that a reactor still counts."""
+        line = self._lines[connection]
+        self._turns.withdraw(connection)
+        if connection not in self._parked:
+            self._parked[connection] = line
+            self.bytes -= line.bytes
+            self.parked_bytes += line.bytes
+        counted = list(takewhile(lambda waiting: not waiting.is_released, reversed(line.frames)))
+        for waiting in counted:
+            self._queued[waiting.is_lookup] -= not waiting.is_refused
+            waiting.is_released = True
+        return counted
+
+    def resume(self, connection: Connection) -> None:
+        """Frames that were parked take turns again."""
+        line = self._parked.pop(connection, None)
+        if line is not None:
+            self.bytes += line.bytes
+            self.parked_bytes -= line.bytes
+            self._turns.want(connection, connection.host, is_known=connection.is_known)
+
+    def resume_paused(self) -> None:
+        """Frames of all connections take turns again, but parked ones."""
+        for connection in self._lines.keys() - self._parked:
+            self._turns.want(connection, connection.host, is_known=connection.is_known)
+
+    def parked_longest(self) -> Connection:
+        """The connection to be closed when too many bytes are parked: of the host with the most, the one that was
+        parked first. Registered brokers' come first only if they hold more than half.
+        """
+        sizes: Counter[tuple[bool, str]] = Counter()
+        for one, line in self._parked.items():
+            sizes[one.is_known, one.host] += line.bytes
+        of_brokers = sum(size for (is_known, _), size in sizes.items() if is_known)
+        is_known = of_brokers * 2 > self.parked_bytes
+        largest = max((account for account in sizes if account[0] == is_known), key=sizes.__getitem__)
+        return next(one for one in self._parked if (one.is_known, one.host) == largest)
 
     def drop(
         self, connection: Connection, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE
@@ -202,80 +218,23 @@ class Inbox:
                 line.frames.append(waiting)
             else:
                 dropped.append(waiting)
-                self._count(line, waiting, -1)
+                self._count(connection, line, waiting, -1)
         self._leave_if_empty(connection, line)
         return dropped
 
     def _leave_if_empty(self, connection: Connection, line: _Line) -> None:
         if not line.frames:
             del self._lines[connection]
+            self._parked.pop(connection, None)
             self._turns.withdraw(connection)
 
-    def _count(self, line: _Line, waiting: WaitingFrame, step: int) -> None:
+    def _count(self, connection: Connection, line: _Line, waiting: WaitingFrame, step: int) -> None:
+        size = step * (len(waiting.frame) + FRAME_COST_BYTES)
         self._size += step
-        self.bytes += step * len(waiting.frame)
-        if not waiting.is_refused:
-            line.queued[waiting.is_lookup] += step
+        line.bytes += size
+        if connection in self._parked:
+            self.parked_bytes += size
+        else:
+            self.bytes += size
+        if not waiting.is_refused and not waiting.is_released:
             self._queued[waiting.is_lookup] += step
-
-
-@dataclass(slots=True)
-class _ParkedFrames:
-    """Of one connection. ``account``: its host, and whether a broker had registered from it at the first frame."""
-
-    account: tuple[bool, str]
-    frames: list[WaitingFrame] = field(default_factory=list)
-    size: int = 0
-
-
-class Parked:
-    """Holds ``bytes`` of frames, where each counts FRAME_COST_BYTES more. Beyond ``bytes_max`` `first` is to be closed.
-
-    The frames of a connection keep their order.
-    """
-
-    def __init__(self, bytes_max: int = ANY_SIZE) -> None:
-        self._bytes_max = bytes_max
-        self._parked: dict[Connection, _ParkedFrames] = {}  # the one that waits for longest first
-        self._bytes_of: Counter[tuple[bool, str]] = Counter()
-        self.bytes = 0
-
-    def __contains__(self, connection: Connection) -> bool:
-        return connection in self._parked
-
-    def __iter__(self) -> Iterator[Connection]:
-        return iter(self._parked)
-
-    def park(self, connection: Connection, waiting: WaitingFrame) -> None:
-        """Add a frame behind the others of its connection."""
-        parked = self._parked.get(connection)
-        if parked is None:
-            parked = self._parked[connection] = _ParkedFrames((connection.is_known, connection.host))
-        parked.frames.append(waiting)
-        self._count(parked, waiting.size + FRAME_COST_BYTES)
-
-    def take(self, connection: Connection) -> list[WaitingFrame]:
-        """Remove and return all frames of a connection."""
-        parked = self._parked.pop(connection, None)
-        if parked is None:
-            return []
-        self._count(parked, -parked.size)
-        if not self._bytes_of[parked.account]:
-            del self._bytes_of[parked.account]
-        return parked.frames
-
-    def _count(self, parked: _ParkedFrames, change: int) -> None:
-        parked.size += change
-        self._bytes_of[parked.account] += change
-        self.bytes += change
-
-    def first(self) -> Connection | None:
-        """The connection to be closed, if there are too many bytes: of the host with the most, the one whose frames
-        wait for longest. Registered brokers' come first only if they hold more than half.
-        """
-        if self.bytes <= self._bytes_max:
-            return None
-        of_brokers = sum(size for (is_known, _), size in self._bytes_of.items() if is_known)
-        is_known = of_brokers > self._bytes_max // 2
-        largest = max((one for one in self._bytes_of if one[0] == is_known), key=self._bytes_of.__getitem__)
-        return next(connection for connection, parked in self._parked.items() if parked.account == largest)

@@ -63,8 +63,7 @@ class SlowTurns:
     def __init__(self) -> None:
         self.count = 0
         self.longest_ns = 0
-        self._slowest = ""
-        self._columns: dict[str, object] = {}
+        self._slowest: tuple[int, str, int] | None = None  # code, peer and bytes of the longest
         self._requests = 0
         self._lines = LogLimiter(LOG_EVERY_NS)
 
@@ -73,25 +72,26 @@ class SlowTurns:
         self._requests += 1
         if took_ns > self.longest_ns and took_ns * 4 >= SLOW_NS:
             self.longest_ns = took_ns
-            code = request_code(waiting.frame)
-            took_ms = took_ns / 1e6
-            self._columns = {"code": code, "peer": connection.address, "cost_ms": round(took_ms, 3)}
-            self._slowest = (f"the longest took {took_ms:.0f} ms: code {code} of {connection.address}, "
-                             f"{waiting.size} bytes")  # fmt: skip
+            self._slowest = request_code(waiting.frame), connection.address, waiting.size
 
     def end(self, took_ns: int, after_ns: int, now_ns: int) -> None:
         """The turn is over. ``after_ns`` of ``took_ns`` were spent after the requests, on unregistrations."""
-        requests, slowest, columns = self._requests, self._slowest, self._columns
-        self._requests, self._slowest, self._columns, self.longest_ns = 0, "", {}, 0
+        requests, slowest, longest_ns = self._requests, self._slowest, self.longest_ns
+        self._requests, self._slowest, self.longest_ns = 0, None, 0
         if took_ns < SLOW_NS:
             return
         self.count += 1
         turns = self._lines.due(now_ns)
         if turns is None:
             return
+        columns: dict[str, object] = {"turn_ms": round(took_ns / 1e6, 3)}
+        longest = "none of them long"
+        if slowest is not None:
+            code, peer, size = slowest
+            columns |= {"code": code, "peer": peer, "cost_ms": round(longest_ns / 1e6, 3)}
+            longest = f"the longest took {longest_ns / 1e6:.0f} ms: code {code} of {peer}, {size} bytes"
         others = f" ({turns - 1} more since the last such line)" if turns > 1 else ""
         log.warning(
             "control was busy for %d ms in one turn: %d requests, %s; %d ms for unregistrations%s",
-            took_ns // 1_000_000, requests, slowest or "none of them long", after_ns // 1_000_000, others,
-            extra=columns | {"turn_ms": round(took_ns / 1e6, 3)},
+            took_ns // 1_000_000, requests, longest, after_ns // 1_000_000, others, extra=columns,
         )  # fmt: skip

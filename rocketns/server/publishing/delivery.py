@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import partial
 
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.processor.context import NamesrvContext, Now
@@ -25,15 +24,15 @@ RECEIVERS_MAX = 64
 
 
 class MinBrokerNotifier:
-    """``notifyMinBrokerIdChanged`` is read at each event."""
+    """``notifyMinBrokerIdChanged`` is read at each event. Brokers that leave during a shutdown leave because of it."""
 
     def __init__(self, context: NamesrvContext, client: RemotingClient) -> None:
         self._context = context
         self._client = client
 
-    def notify(self, events: list[e.Event]) -> None:
+    def notify(self, events: list[e.Event], _now: Now) -> None:
         """Send the notifications that the events ask for. They are one-way, so nothing waits for them."""
-        if not self._context.configuration.namesrv.notify_min_broker_id_changed:
+        if self._context.going_away or not self._context.configuration.namesrv.notify_min_broker_id_changed:
             return
         for event in events:
             if isinstance(event, e.MinBrokerIdChanged):
@@ -62,50 +61,41 @@ log = logging.getLogger("rocketns.control")
 
 # The events, and the two clocks of their instant: see `Now`. Returns whether a change of routes is being written.
 Recorder = Callable[[list[Event], int, int], bool]
-# Sees the events after the other consumers. It must take microseconds: the answer waits for it.
-Watcher = Callable[[list[Event], Now], None]
+# Sees the events. It must take microseconds: the answer waits for it. The recorder's result counts, no other.
+Watcher = Callable[[list[Event], Now], object]
 
 
 class EventDelivery:
-    """Never raises: what one consumer fails to do is logged, and the others and the answer do not suffer.
-
-    ``record`` writes the journal; None where there is none.
-    """
+    """Never raises: what one consumer fails to do is logged, and the others and the answer do not suffer."""
 
     def __init__(
-        self, context: NamesrvContext, publisher: Publisher, switch: LookupSwitch, notifier: MinBrokerNotifier,
-        record: Recorder | None,
-    ) -> None:  # fmt: skip
+        self, context: NamesrvContext, publisher: Publisher, switch: LookupSwitch, notifier: MinBrokerNotifier
+    ) -> None:
         self._context = context
         self._publisher = publisher
         self._switch = switch
-        self._notifier = notifier
-        self._record = record
-        self._watchers: list[Watcher] = []
+        self._consumers: list[tuple[str, Watcher]] = []
+        self.watch(lambda events, _: log_events(events), "log")
+        self.watch(notifier.notify, "notify brokers of")
 
-    def watch(self, watcher: Watcher) -> None:
-        """Give the events of each mutation to one more consumer, from now on."""
-        self._watchers.append(watcher)
+    def watch(self, watcher: Watcher, what: str = "count") -> None:
+        """Give the events of each mutation to one more consumer, from now on. ``what`` it does with them."""
+        self._consumers.append((what, watcher))
 
     def deliver(self, events: list[Event], now: Now) -> bool:
-        """Show the reactors what changed, then log it, record it, and notify brokers.
+        """Show the reactors what changed, then log it, notify brokers, and record it.
 
         Also without events: a request may have changed a property, and time may have passed. Whether the journal is
         writing a change of routes, for which the answer should wait.
         """
         self._publish(events)
         self._switch.update(now)
-        if not events:
-            return False
-        _attempt("log", lambda: log_events(events))
         is_being_written = False
-        if self._record is not None:
-            record = self._record
-            is_being_written = bool(_attempt("record", lambda: record(events, now.ms, now.epoch_ms)))
-        if not self._context.going_away:  # the brokers that leave now do so because of the shutdown
-            _attempt("notify brokers of", lambda: self._notifier.notify(events))
-        for watcher in self._watchers:
-            _attempt("count", partial(watcher, events, now))
+        for what, consume in self._consumers if events else ():
+            try:
+                is_being_written |= consume(events, now) is True
+            except Exception:
+                log.exception("cannot %s what changed", what)
         return is_being_written
 
     def _publish(self, events: list[Event]) -> None:
@@ -116,11 +106,3 @@ class EventDelivery:
             log.exception("a change cannot be published to the reactors: from now on control answers all lookups")
             self._switch.may_be_on = False
             self._context.known_topics = None  # every registration is read in full
-
-
-def _attempt(what: str, act: Callable[[], object]) -> object:
-    try:
-        return act()
-    except Exception:
-        log.exception("cannot %s what changed", what)
-        return None

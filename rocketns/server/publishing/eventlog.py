@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import assert_never
 
 from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import request_name
@@ -63,13 +62,11 @@ def _log(event: e.Event) -> None:
                 "unregisterBroker, remove from brokerLiveTable %s, %s (%s)",
                 "OK" if event.live else "Failed", _identity(event.cluster, event.addr), event.cause,
             )  # fmt: skip
-        case e.FleetDiffers() | e.AdminRequested() | e.RequestRefused():
-            _log_beside_tables(event)
         case (e.BrokerIdsLeft() | e.GroupChanged() | e.TopicsDeleted() | e.MappingsPut() | e.KvChanged()
               | e.ConfigChanged() | e.Stalled()):  # fmt: skip
             pass  # Java has no line for the first four, and the others are logged where they happen
         case _:
-            assert_never(event)
+            _log_beside_tables(event)
 
 
 def _log_beside_tables(event: e.FleetDiffers | e.AdminRequested | e.RequestRefused) -> None:
@@ -127,19 +124,14 @@ def _log_sign_of_life(event: e.BrokerRegistered | e.BrokerHeartbeat) -> None:
 def _log_topics(event: e.TopicsPut) -> None:
     if not log.isEnabledFor(logging.INFO):
         return
-    logged = _logged_changes(event)
+    most = len(event.changes) if len(event.changes) <= TOPIC_LINES_MAX else TOPIC_LINES_OF_MORE
+    ends = accumulate(len(change.topic) + 2 * len(event.broker_name) for change in event.changes[:most])
+    logged = sum(1 for end in ends if end <= TOPIC_CHARACTERS_MAX)
     for change in event.changes[:logged]:
         _log_topic(event.broker_name, change)
     rest = len(event.changes) - logged
     if rest:
         log.info("… and %d more topics of %s registered or changed (%s)", rest, event.broker_name, event.cause)
-
-
-def _logged_changes(event: e.TopicsPut) -> int:
-    """How many topics have a line each."""
-    most = len(event.changes) if len(event.changes) <= TOPIC_LINES_MAX else TOPIC_LINES_OF_MORE
-    ends = accumulate(len(change.topic) + 2 * len(event.broker_name) for change in event.changes[:most])
-    return sum(1 for end in ends if end <= TOPIC_CHARACTERS_MAX)
 
 
 def _log_topic(broker_name: str, change: e.TopicChange) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from rocketns._fast.access.networks import Networks
@@ -68,11 +67,15 @@ class Publisher:
         """New groups are published before their topics, and removed groups after them. So no published route names a
         broker without an address, unless the tables do.
 
-        If the group and the queues of a broker change together, control answers for the broker's topics until both
-        are published. So no client sees half of the change.
+        While topics change, control answers for those of a group that changes, too. So no client sees half of the
+        change.
         """
-        with_queues = {event.broker_name for event in events if isinstance(event, e.TopicsPut | e.TopicsDeleted)}
-        deleted, deferred = self._publish_groups(with_queues)
+        groups = {name: self._tables.broker_addr_table.get(name) for name in self._tables.take_changed_groups()}
+        for broker_name, group in groups.items():
+            if group is not None and broker_name not in self._shown:
+                self._publish_group(broker_name, group)
+            elif group is not None and self._shown[broker_name] != self._state_of(group):
+                self.slots.put_broker(broker_name, b"", b"", True)
         for topic in self._tables.take_static_topics():
             self.slots.hand_over(topic)
         for event in events:
@@ -80,39 +83,20 @@ class Publisher:
                 self.slots.put_topics(event.broker_name, event.changes)
             elif isinstance(event, e.TopicsDeleted):
                 self.slots.delete_topics(event.broker_name, event.topics)
-        for broker_name in deferred:
-            self._publish_group(broker_name, self._tables.broker_addr_table[broker_name])
-        for broker_name in deleted:
-            self.slots.remove_broker(broker_name)
-            self._shown.pop(broker_name, None)
-
-    def _publish_groups(self, with_queues: set[str]) -> tuple[list[str], list[str]]:
-        """Publish the changed groups that exist. Return the deleted ones, and those deferred until after the queues."""
-        deleted, deferred = [], []
-        for broker_name in self._tables.take_changed_groups():
-            group = self._tables.broker_addr_table.get(broker_name)
-            if group is None:
-                deleted.append(broker_name)
-            elif broker_name in with_queues and self._hand_over_if_changed(broker_name, group):
-                deferred.append(broker_name)
-            else:
+        for broker_name, group in groups.items():
+            if group is not None:
                 self._publish_group(broker_name, group)
-        return deleted, deferred
-
-    def _hand_over_if_changed(self, broker_name: str, group: BrokerData) -> bool:
-        """Let control answer for the broker's topics until its group is published again. Whether that is needed.
-
-        A group that was never published is in no published route.
-        """
-        shown = self._shown.get(broker_name)
-        if shown is None or shown == self._state_of(group):
-            return False
-        self.slots.put_broker(broker_name, b"", b"", True)
-        return True
+            else:
+                self.slots.remove_broker(broker_name)
+                self._shown.pop(broker_name, None)
 
     def _state_of(self, group: BrokerData) -> _Shown:
-        addrs = tuple(group.broker_addrs.items())
-        return _Shown(group.cluster, group.zone_name, group.enable_acting_master, addrs, self._is_handed_over(group))
+        """Control answers for a group whose routes may show an acting master, or list filter servers."""
+        addrs, cluster, filters = group.broker_addrs, group.cluster, self._tables.filter_server_table
+        acts = group.enable_acting_master and bool(addrs) and MASTER_ID not in addrs
+        keys = (BrokerAddrInfo(cluster, addr) for addr in addrs.values()) if cluster is not None and filters else ()
+        handed_over = acts or any(key in filters for key in keys)
+        return _Shown(cluster, group.zone_name, group.enable_acting_master, tuple(addrs.items()), handed_over)
 
     def _publish_group(self, broker_name: str, group: BrokerData) -> None:
         shown = self._state_of(group)
@@ -121,36 +105,6 @@ class Publisher:
         default, standard = (bodies.broker_data(group, standard=mode) for mode in (False, True))
         self.slots.put_broker(broker_name, default, standard, shown.handed_over, self._views.fragments(group))
         self._shown[broker_name] = shown
-
-    def _is_handed_over(self, group: BrokerData) -> bool:
-        """Whether control answers for the group: a route may show an acting master, or list filter servers."""
-        addrs = group.broker_addrs
-        if addrs and group.enable_acting_master and MASTER_ID not in addrs:
-            return True
-        filters, cluster = self._tables.filter_server_table, group.cluster
-        return (
-            bool(filters)
-            and cluster is not None
-            and any(BrokerAddrInfo(cluster, addr) in filters for addr in addrs.values())
-        )
-
-
-class ViewCounts:
-    """Lookups by view. Reactors count by its number, which another file may change."""
-
-    def __init__(self, read: Callable[[], list[int]]) -> None:
-        self._read = read
-        self._since: tuple[dict[str, int], list[int]] = {}, read()  # totals by name, and the counts of that moment
-
-    def totals(self, views: Views) -> dict[str, int]:
-        """Since the start, by the name of the view. Any thread."""
-        before, base = self._since
-        counted = zip(views, self._read(), base, strict=False)
-        return {view.name: before.get(view.name, 0) + now - then for view, now, then in counted}
-
-    def renumber(self, former: Views) -> None:
-        """Control only. Other views are in force from now on; ``former`` were before."""
-        self._since = self.totals(former), self._read()
 
 
 class LookupSwitch:

@@ -73,10 +73,9 @@ def limits_of(configuration: Configuration, tls_mode: TlsMode) -> ReactorLimits:
 
 def flagged_networks(policy: Policy, proxies: Iterable[Network]) -> list[Flagged]:
     """The networks of a policy, and those of the trusted proxies, whose own address is nobody's."""
-    looks_up = NetworkFlag.HAS_EVIDENCE | NetworkFlag.MAY_LOOK_UP
-    flags = {True: looks_up, False: NetworkFlag.HAS_EVIDENCE}
-    of_principals = [(*packed(network), flags[may_look_up]) for network, may_look_up in policy.networks()]
-    return of_principals + [(*packed(network), NetworkFlag.HAS_EVIDENCE) for network in proxies]
+    flags = NetworkFlag.HAS_EVIDENCE, NetworkFlag.HAS_EVIDENCE | NetworkFlag.MAY_LOOK_UP
+    networks = [*policy.networks(), *((network, False) for network in proxies)]
+    return [(*packed(network), flags[may_look_up]) for network, may_look_up in networks]
 
 
 # Topic, client (with journalLookupClients), language, protocol version, lookups, and those that found no route.
@@ -94,9 +93,16 @@ def drain_counts(reactors: Reactors, overflow: str) -> list[LookupCount]:
 
 log = logging.getLogger("rocketns.rates")
 
-REPORT_INTERVAL_MS = 10_000
+REPORT_INTERVAL_S = 10
 # Lines of one report for each property. One more counts the other hosts.
 HOSTS_NAMED_MAX = 5
+
+
+# What is refused, what is done then, and the property that has the limit, in the order of `HostTable.take_refused`.
+REFUSED = (
+    ("request", "answered SYSTEM_BUSY", "hostRequestsPerSecond"),
+    ("connection", "closed at once", "hostConnectionsPerSecond"),
+)
 
 
 class RateWatch:
@@ -105,8 +111,7 @@ class RateWatch:
     def __init__(self, limits: Limits, hosts: HostTable) -> None:
         self._limits = limits
         self._hosts = hosts
-        self._requests = 0  # refused up to the last report
-        self._connections = 0
+        self._reported = 0, 0  # requests and connections that were refused up to the last report
         self.apply()
 
     def apply(self) -> None:
@@ -114,32 +119,23 @@ class RateWatch:
         self._hosts.limit(self._limits.host_requests_per_second, self._limits.host_connections_per_second)
 
     def report(self) -> None:
-        """Log the hosts that were refused most since the last call. Call it every `REPORT_INTERVAL_MS`."""
-        requests = self._hosts.refused_requests - self._requests
-        connections = self._hosts.refused_connections - self._connections
-        if not requests and not connections:
+        """Log the hosts that were refused most since the last call. Call it every `REPORT_INTERVAL_S`."""
+        refused = self._hosts.refused_requests, self._hosts.refused_connections
+        if refused == self._reported:
             return
-        self._requests += requests
-        self._connections += connections
+        totals = [now - then for now, then in zip(refused, self._reported, strict=True)]
+        self._reported = refused
+        limits = self._limits.host_requests_per_second, self._limits.host_connections_per_second
         rows = self._hosts.take_refused()
-        limits, asked = self._limits, {host: number for host, number, _ in rows if number}
-        opened = {host: number for host, _, number in rows if number}
-        _log_refused("request", "answered SYSTEM_BUSY", "hostRequestsPerSecond", limits.host_requests_per_second,
-                     requests, asked)  # fmt: skip
-        _log_refused("connection", "closed at once", "hostConnectionsPerSecond", limits.host_connections_per_second,
-                     connections, opened)  # fmt: skip
-
-
-def _log_refused(what: str, done: str, name: str, most: int, total: int, by_host: dict[str, int]) -> None:
-    if not total:
-        return
-    first = sorted(by_host, key=lambda host: (-by_host[host], host))[:HOSTS_NAMED_MAX]
-    for host in first:
-        log.warning("%ss of %s beyond rocketns.%s=%d: %d were %s in the last %d s. If they are wanted, raise the "
-                    "property in the configuration file and send SIGHUP",
-                    what, shown_account(host), name, most, by_host[host], done, REPORT_INTERVAL_MS // 1000,
-                    extra={"host": shown_account(host), "refused": by_host[host]})  # fmt: skip
-    others = total - sum(by_host[host] for host in first)
-    if others > 0:
-        log.warning("%ss of other hosts beyond rocketns.%s=%d: %d were %s in the last %d s",
-                    what, name, most, others, done, REPORT_INTERVAL_MS // 1000)  # fmt: skip
+        for kind, (what, done, name) in enumerate(REFUSED):
+            by_host = {host: numbers[kind] for host, *numbers in rows if numbers[kind]}
+            first = sorted(by_host, key=lambda host: (-by_host[host], host))[:HOSTS_NAMED_MAX]
+            for host in first:
+                log.warning("%ss of %s beyond rocketns.%s=%d: %d were %s in the last %d s. If they are wanted, raise "
+                            "the property in the configuration file and send SIGHUP",
+                            what, shown_account(host), name, limits[kind], by_host[host], done, REPORT_INTERVAL_S,
+                            extra={"host": shown_account(host), "refused": by_host[host]})  # fmt: skip
+            others = totals[kind] - sum(by_host[host] for host in first)
+            if others > 0:
+                log.warning("%ss of other hosts beyond rocketns.%s=%d: %d were %s in the last %d s",
+                            what, name, limits[kind], others, done, REPORT_INTERVAL_S)  # fmt: skip

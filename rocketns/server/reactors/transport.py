@@ -21,7 +21,7 @@ from rocketns.routeinfo.events import Cause
 from rocketns.server.clock import Clock
 from rocketns.server.control.control import Control
 from rocketns.server.control.inbox import seems_lookup
-from rocketns.server.missing.asked import Counted, TopicAsker
+from rocketns.server.missing import Counted, TopicAsker
 from rocketns.server.process import be_nicer
 from rocketns.server.reactors.handle import HANDSHAKE_MS_MAX
 from rocketns.server.stall import Stall
@@ -61,7 +61,7 @@ class ReactorConnection(Connection):
 
     __slots__ = (
         "_allowed_in", "_answered", "_awaited", "_cause", "_high_water_bytes", "_host_number", "_number", "_reactors",
-        "_replies", "_reply_bytes", "_taken", "_untaken", "has_ended", "is_open", "was_ended_here",
+        "_replies", "_reply_bytes", "_reported", "_untaken", "has_ended", "is_open", "was_ended_here",
     )  # fmt: skip
 
     def __init__(
@@ -78,7 +78,7 @@ class ReactorConnection(Connection):
         self._reply_bytes = 0
         self._untaken = 0  # bytes of answers given to the reactor, and not known to be taken by the peer
         self._awaited = 0  # of these, the bytes that the reactor was asked about
-        self._taken = 0
+        self._reported = 0  # requests of which the reactor was told that they are done
         self._cause: Cause | None = None
         self._allowed_in = 0  # for the next answer, see `allow_lookups`
         self._answered = 0  # lookups that reactors answered, when they were read last
@@ -96,10 +96,6 @@ class ReactorConnection(Connection):
     def release(self, frame_bytes: int) -> None:
         self._reactors.done_with(frame_bytes, self._host_number)
 
-    def took_frame(self) -> None:
-        """The reactor counts a frame as in flight until a `flush` after its answer."""
-        self._taken += 1
-
     def write(self, frame: bytes) -> None:
         """Add an answer. It is sent with the next `flush`, or now if many bytes are joined."""
         self._replies.append(frame)
@@ -112,8 +108,9 @@ class ReactorConnection(Connection):
         return self.is_open and self._untaken + self._reply_bytes > self._high_water_bytes
 
     def flush(self) -> None:
-        """Send the answers added so far, and let the reactor read as many further requests."""
-        done, self._taken = self._taken - self.in_flight, self.in_flight
+        """Send the answers added so far, and let the reactor, which counts requests in flight, read as many more."""
+        done = self.received - self.in_flight - self._reported
+        self._reported += done
         replies, self._replies = self._replies, []
         self._untaken += self._reply_bytes
         self._reply_bytes = 0
@@ -258,7 +255,6 @@ class ReactorTransport:
             connection.release(len(frame))
             self._reactors.end_frame(epoch)
             return
-        connection.took_frame()
         self.lookups_handed_over += seems_lookup(frame)
         self._control.submit(connection, frame, is_beyond_rate=is_beyond_rate, epoch=epoch)
 
