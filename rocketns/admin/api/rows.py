@@ -204,15 +204,11 @@ class ReasonRow:
     level: Level
     text: Annotated[str, "a sentence in English"]
     name: Annotated[str, "of this kind of trouble"]
-    message: Annotated[str, "the sentence with %(names)s and %(n)s for what comes from the tables; other languages are "
-                       "found by it"]  # fmt: skip
-    many: Annotated[Text, "its plural, for n other than 1"]
+    said: Annotated[Phrase, "the sentence in parts, without its detail; other languages are found by its messages"]
     n: Annotated[int | None, "a number in the sentence, or how many topics follow from it"]
     names: Annotated[tuple[str, ...], "the first ones, 5 at most"]
-    more: Annotated[int, "further names"]
     detail: Annotated[str, "why, in technical words"]
     ids: Annotated[tuple[int, ...], "of brokers: the id beside each name, 0 is the master; otherwise empty"]
-    said: Annotated[tuple[str | Phrase, ...], "the names with what is known of each, such as a role or an address"]
     remedy: Annotated[str, "what to do first, in English"]
     remedy_said: Annotated[Phrase, "the same in parts; other languages are found by its message"]
     commands: Annotated[tuple[str, ...], "lines for a shell or a properties file, to copy: 4 at most"]

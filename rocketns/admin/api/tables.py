@@ -24,7 +24,7 @@ from rocketns.admin.api.rows import (
     TopicRow,
     ViewRow,
 )
-from rocketns.admin.recent import EventRow, Recent, Wiped, event_row
+from rocketns.admin.recent import EventRow, Recent, worded
 from rocketns.admin.view import ControlView, Copier
 from rocketns.config.properties import java_name
 from rocketns.fleet.comparing import FactKind
@@ -43,7 +43,6 @@ class ApiSource:
 
     view: ControlView
     recent: Recent
-    wiped: Wiped
     history: LastHour
 
 
@@ -105,7 +104,7 @@ async def _history(source: ApiSource, _: object) -> Sequence[HistoryRow]:
 
 
 async def _events(source: ApiSource, _: object) -> Sequence[EventRow]:
-    return [event_row(one) for one in source.recent.events.copy()]
+    return [worded(one) for one in source.recent.events.copy()]
 
 
 async def _name_servers(source: ApiSource, _: object) -> Sequence[NameServerRow]:
