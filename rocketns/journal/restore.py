@@ -58,7 +58,7 @@ def is_snapshot_end(record: Record) -> bool:
 
 
 class FileReader:
-    """`records` reads a file of one boot. ``torn``: its last line has no end.
+    """`records` reads a file of one boot, but for a last line without an end.
 
     ``bytes`` and ``lines`` count what was read, ``skipped`` the lines that are no record of that boot, or too long;
     ``first_skipped`` is the number of the first of them.
@@ -66,7 +66,6 @@ class FileReader:
 
     def __init__(self, path: Path, boot: int) -> None:
         self.path = path
-        self.torn = False
         self.bytes = 0
         self.lines = 0
         self.skipped = 0
@@ -98,9 +97,7 @@ class FileReader:
             self.lines += 1
             if line.endswith(b"\n"):
                 yield line
-            elif len(line) < LINE_BYTES_MAX:
-                self.torn = True
-            else:
+            elif len(line) == LINE_BYTES_MAX:
                 self.skip()
                 self._pass_rest(file)
 
