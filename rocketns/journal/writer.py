@@ -46,12 +46,6 @@ class Chunk:
     end: int | None = None
     is_chained: bool = False
 
-    def chain(self, chain: Chain) -> None:
-        """Add it to the chain, once."""
-        if not self.is_chained:
-            chain.add(self.data)
-            self.is_chained = True
-
 
 @dataclass(frozen=True, slots=True)
 class Retention:
@@ -247,7 +241,9 @@ class Writer:
         if self._file is None or self._file.segment != chunk.segment:
             self._file = OpenFile(self._store, chunk.segment)
         if chunk.end is None:
-            chunk.chain(self._chain)
+            if not chunk.is_chained:
+                self._chain.add(chunk.data)
+                chunk.is_chained = True
             self._file.append(chunk.data)
             chunk.end = self._file.size
         return self._file
