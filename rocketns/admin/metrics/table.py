@@ -272,7 +272,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
                 lambda s: {_names(*one): number for one, number in list(s.tally.admin_requests.items())}, ANSWERED),
         counter("rocketns_access_decisions_total", "Requests that access control decided. Those that reactors let pass "
                 "are in rocketns_lookups_total.",
-                lambda s: {(access.value, mode.word, reason, key): number for (access, mode, reason, key), number
+                lambda s: {(access.value, mode.value, reason, key): number for (access, mode, reason, key), number
                            in list(s.facts.context.guard.decisions.items())},
                 {"class": "of the request: `lookup`, `read`, `broker`, `admin` …",
                  "mode": "`enforce`: refused, if there is a reason; `observe`: answered",
