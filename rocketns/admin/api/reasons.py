@@ -287,9 +287,9 @@ def _of_pauses(scene: StatusScene) -> Iterator[ReasonRow]:
 def _of_fleet(scene: StatusScene) -> Iterator[ReasonRow]:
     for one in scene.fleet.members:
         if not one.is_readable and one.error != NOT_READ:
-            doctor = _lines(("rocketns", "doctor", one.addr))
-            yield reason("unreadable", [one.addr], detail=one.error, commands=doctor)
-    others = [one.addr for one in scene.fleet.members if one.addr != OWN and one.is_readable]
+            doctor = _lines(("rocketns", "doctor", one.address))
+            yield reason("unreadable", [one.address], detail=one.error, commands=doctor)
+    others = [one.address for one in scene.fleet.members if one.address != OWN and one.is_readable]
     asked = ";".join((scene.address, *others))
     for kind in FactKind:
         found = [one for one in scene.fleet.disagreements if one.kind is kind and not one.follows]

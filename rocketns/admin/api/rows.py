@@ -127,22 +127,6 @@ class ConnectionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class NameServerRow:
-    """One name server of the fleet: this one, or one of ``rocketns.peers``."""
-
-    address: Annotated[str, "as in rocketns.peers; this name server is 'this name server'"]
-    kind: Annotated[str, "rocketns; other, as Java's; empty while it is not known"]
-    error: Annotated[str, "why it cannot be read; empty if it can"]
-    since: Annotated[int, "since when it can be read, or cannot"]
-    read: Annotated[EpochMs, "when it was read last"]
-    broker_groups: Annotated[int | None, "null while it is not known"]
-    topics: Annotated[int | None, "null while it is not known"]
-    differing_brokers: Annotated[int, "broker groups about which it differs from this one"]
-    differing_topics: Annotated[int, "topics about which it differs from this one"]
-    following_topics: Annotated[int, "of them, those that differ only in brokers which one of the two lacks"]
-
-
-@dataclass(frozen=True, slots=True)
 class MissingRow:
     """A topic that was asked for, and has no route."""
 

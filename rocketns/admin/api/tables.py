@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_args
 
@@ -16,7 +16,6 @@ from rocketns.admin.api.rows import (
     DisagreementRow,
     KvRow,
     MissingRow,
-    NameServerRow,
     Role,
     SaidQueuesRow,
     SideRow,
@@ -28,7 +27,7 @@ from rocketns.admin.recent import EventRow, Recent, worded
 from rocketns.admin.view import ControlView, Copier
 from rocketns.config.properties import java_name
 from rocketns.fleet.comparing import FactKind
-from rocketns.fleet.state import MISSING, Side
+from rocketns.fleet.state import MISSING, Member, Side
 from rocketns.server.missing.watching import MissingReason
 
 _FOLLOWS = Parameter(
@@ -107,8 +106,8 @@ async def _events(source: ApiSource, _: object) -> Sequence[EventRow]:
     return [worded(one) for one in source.recent.events.copy()]
 
 
-async def _name_servers(source: ApiSource, _: object) -> Sequence[NameServerRow]:
-    return [NameServerRow(*astuple(one)) for one in source.view.facts.fleet.members]
+async def _name_servers(source: ApiSource, _: object) -> Sequence[Member]:
+    return source.view.facts.fleet.members
 
 
 async def _disagreements(source: ApiSource, _: object) -> Sequence[DisagreementRow]:
@@ -148,7 +147,7 @@ TABLES = (
           _copied(copies.copy_connections),
           ("peer", "since", "requests", "waiting", "language", "version"),
           (_search("peer"), _equals("language"))),
-    ApiTable("nameservers", "Name servers of the fleet: this one and rocketns.peers", NameServerRow, _name_servers,
+    ApiTable("nameservers", "Name servers of the fleet: this one and rocketns.peers", Member, _name_servers,
           ("address", "since", "differing_brokers", "differing_topics"), (_search("address"),)),
     ApiTable("disagreements", "What the name servers of the fleet disagree about", DisagreementRow, _disagreements,
           ("since", "kind", "name"),
