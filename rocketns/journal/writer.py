@@ -210,14 +210,17 @@ class Writer:
                 if chunk.ends:
                     self._sync_now(file)
                     self._close(file)
-                    self._release_ended()
+                    with self._lock:
+                        self._chunks.popleft()
             if self._file is not None:
                 self._sync(self._file, at_once=stopping)
         except Exception as error:
             self._rewind()
             self._note_failure(error)
         else:
-            self._note_success()
+            if self.failure:
+                log.warning("the journal can be written again")
+            self.failure = ""
 
     def _prepare(self) -> None:
         """Once: take the lock, and close the files that an earlier process left open."""
@@ -297,10 +300,6 @@ class Writer:
                     break
                 self._chunks.popleft()
 
-    def _release_ended(self) -> None:
-        with self._lock:
-            self._chunks.popleft()
-
     def _rewind(self) -> None:
         """Everything that is not on disk is to be written again, whether it was being synced or not."""
         with suppress(Exception):
@@ -341,11 +340,6 @@ class Writer:
             known = isinstance(error, OSError)
             log.error("the journal cannot be written and will be tried again: %s", error, exc_info=not known)
         self.failure = str(error) or type(error).__name__
-
-    def _note_success(self) -> None:
-        if self.failure:
-            log.warning("the journal can be written again")
-        self.failure = ""
 
 
 Later = Callable[[float, Callable[[], None]], object]
