@@ -7,7 +7,6 @@ Which class of token a path needs is in the only table of it. With a path withou
 from __future__ import annotations
 
 import hashlib
-import hmac
 import logging
 import re
 import stat
@@ -82,31 +81,26 @@ def class_of(path: str) -> TokenClass | None:
 
 
 Classes = frozenset[TokenClass]
+NOTHING: Classes = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Digests with their classes, and the classes that need no token."""
+    """The classes by digest, and those that need no token."""
 
-    digests: tuple[tuple[bytes, Classes], ...] = field(repr=False)
+    digests: Mapping[bytes, Classes] = field(repr=False)
     anyone: Classes
 
     def classes_of(self, token: bytes) -> Classes:
-        """What this token is good for; nothing if it is unknown. The time says nothing of how alike tokens are."""
-        asked = hashlib.sha256(token).digest()
-        found: Classes = frozenset()
-        for digest, classes in self.digests:
-            if hmac.compare_digest(asked, digest):
-                found |= classes
-        return found
+        """What this token is good for; nothing if it is unknown. The time to find a digest says nothing of tokens."""
+        return self.digests.get(hashlib.sha256(token).digest(), NOTHING)
 
 
 def read_tokens(file: str, text: str) -> Tokens:
     """The tokens of a file. PolicyError with line and reason if any line is wrong, or there is no token."""
     if not text.endswith("\n"):  # half of a token is one that is easier to guess
         raise PolicyError(file, 0, "its last line has no end, so it may be half written: end the line")
-    digests: list[tuple[bytes, Classes]] = []
-    anyone: Classes = frozenset()
+    found: dict[bytes | None, Classes] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip() or line.lstrip().startswith("#"):  # a comment may be in any language
             continue
@@ -114,15 +108,14 @@ def read_tokens(file: str, text: str) -> Tokens:
             classes, digest = _read_line(line)
         except ValueError as error:
             raise PolicyError(file, number, str(error)) from None
-        if digest is None:
-            anyone |= classes
-        else:
-            digests.append((digest, classes))
+        found[digest] = found.get(digest, NOTHING) | classes
+    anyone = found.pop(None, NOTHING)
+    digests = {digest: classes for digest, classes in found.items() if digest is not None}
     if not digests:
         raise PolicyError(file, 0, "it has no token")  # it may be half written
     if len(digests) > TOKENS_MAX:
         raise PolicyError(file, 0, f"it has {len(digests)} tokens, and at most {TOKENS_MAX} are allowed")
-    return Tokens(tuple(digests), anyone)
+    return Tokens(digests, anyone)
 
 
 def _read_line(line: str) -> tuple[Classes, bytes | None]:
@@ -176,7 +169,7 @@ class TokenAccess(FollowedFile[Tokens]):
     def __init__(self, path: str) -> None:
         """StartupError if the file cannot be read, or is wrong."""
         super().__init__(path)
-        self.tokens = Tokens((), frozenset())
+        self.tokens = Tokens({}, NOTHING)
         self.refused: Counter[TokenRefusal] = Counter()
         self.when_changed: Callable[[], None] = lambda: None
         self._lines = LogLimiter(LOG_INTERVAL_S)
@@ -201,7 +194,7 @@ class TokenAccess(FollowedFile[Tokens]):
         line, *fields = head.split(b"\r\n")
         path = line.split(b" ", 2)[1].partition(b"?")[0].decode("ascii")
         token, tokens = _token(fields), self.tokens
-        classes: Classes = frozenset() if token is None else tokens.classes_of(token)
+        classes = NOTHING if token is None else tokens.classes_of(token)
         try:
             needed = class_of(path)
         except UnclassedPath:  # also another spelling. Only who has a token is told that there is no such path
