@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from functools import cache, partial
 
 from rocketns.errors import RequestError
@@ -48,20 +48,15 @@ class Access(StrEnum):
 RIGHTS = tuple(access for access in Access if access is not Access.OFF)
 
 
-class Mode(IntEnum):
+class Mode(StrEnum):
     """OFF: nothing is decided, as in Java. OBSERVE: what would be refused is told, and answered. ENFORCE: refused."""
 
-    OFF = 0
-    OBSERVE = 1
-    ENFORCE = 2
-
-    @property
-    def word(self) -> str:
-        """As the policy has it."""
-        return self.name.lower()
+    OFF = "off"
+    OBSERVE = "observe"
+    ENFORCE = "enforce"
 
 
-MODES = {mode.word: mode for mode in Mode}
+MODES = {mode.value: mode for mode in Mode}
 
 
 @dataclass(frozen=True, slots=True)

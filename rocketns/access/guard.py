@@ -47,11 +47,6 @@ class AccessVerdict:
     depends_on_bytes_alone: bool = False
     depends_on_peer_alone: bool = False
 
-    @property
-    def principal(self) -> str | None:
-        """The first one of the policy."""
-        return self.principals[0] if self.principals else None
-
 
 PASS = AccessVerdict()
 UNKNOWN_KEY = "unknown"
@@ -125,8 +120,6 @@ class Guard:
         tables: RouteTables | None = None,
     ) -> AccessVerdict:  # fmt: skip
         """May the peer ask for this? ``tables`` say which groups have the address that it names."""
-        if self.policy.mode_of(access) is Mode.OFF:
-            return PASS
         return self.ask_for(connection, command, access_request(command, access, tables), now_ms)
 
     def ask_for(
@@ -163,8 +156,7 @@ class Guard:
 
     def known(self, connection: Connection, command: RemotingCommand) -> Iterator[Principal]:
         """Whom the peer is, whatever the modes of the classes are. Found out when the first one is taken."""
-        if self.policy.principals:
-            yield from known(self.policy, self._evidence(connection, command))
+        yield from known(self.policy, self._evidence(connection, command))
 
     def host_of(self, connection: Connection) -> str | None:
         """The peer's host. None for that of a PROXY header which anybody could have sent."""
@@ -210,11 +202,11 @@ class Guard:
         fields: Mapping[str, str | None] | None, now_ms: int,
     ) -> AccessVerdict:  # fmt: skip
         """``key``: that the request names."""
-        reason = decision.reason or RefusalReason.NO_EVIDENCE
+        reason, principal = decision.reason or RefusalReason.NO_EVIDENCE, next(iter(who.principals), None)
         host = self.recorded_address(connection)[0] if self._is_anybodys(connection) else shown_host(connection.address)
-        refused = RequestRefused(asked.code, asked.access.value, reason.value, host, who.principal, key,
+        refused = RequestRefused(asked.code, asked.access.value, reason.value, host, principal, key,
                                  is_enforced=decision.is_refused, count=1, fields=())  # fmt: skip
         event = self.refusals.note(refused, fields, now_ms)
         kind = SystemBusy if reason is RefusalReason.RATE else NoPermission
-        error = kind(remark(asked, reason, who.principal)) if decision.is_refused else None
+        error = kind(remark(asked, reason, principal)) if decision.is_refused else None
         return replace(who, error=error, event=event)

@@ -88,8 +88,7 @@ def _load(file: str, text: str) -> dict[str, Any]:
 
 
 def _of_account(file: str, account: Any, secrets: dict[str, Secret]) -> Iterator[Principal]:
-    if not isinstance(account, dict):
-        _refuse(file, "each account must have accessKey and secretKey")
+    account = account if isinstance(account, dict) else {}
     key, secret = account.get("accessKey"), account.get("secretKey")
     if not isinstance(key, str) or not key or not isinstance(secret, str):
         _refuse(file, "each account must have accessKey and secretKey")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cached_property
@@ -74,15 +74,12 @@ class Principal:
 
     def may_look_up(self) -> bool:
         """Whether a reactor may answer its lookups: brokers look routes up too. It does not count those of a rate."""
-        is_allowed = Access.LOOKUP in self.may or Access.BROKER in self.may
-        return is_allowed and self.requests_per_second is None
+        return not self.may.isdisjoint((Access.LOOKUP, Access.BROKER)) and self.requests_per_second is None
 
 
 def contains(networks: Iterable[Network], address: Address | None) -> bool:
     """Whether the address is in one of them."""
-    return address is not None and any(
-        address.version == network.version and address in network for network in networks
-    )
+    return address is not None and any(address in network for network in networks)
 
 
 class NetworkIndex:
@@ -109,9 +106,6 @@ class NetworkIndex:
         ))  # fmt: skip
 
 
-Matches = Callable[[str], re.Match[str] | None]
-
-
 def kind_of_name(text: str) -> str:
     """The mark of a name, or of a pattern. A pattern matches only names of its kind: whoever may have a certificate for
     a mail address or a URI may choose most of it.
@@ -135,22 +129,21 @@ class CertificateIndex:
                     continue
                 for kind in ("", "=", "@", ":") if glob == ANY else (kind_of_name(glob),):
                     globs[kind].append((translate(glob), principal.name))
-        self._globs = {
-            kind: [(re.compile(pattern).match, name) for pattern, name in some] for kind, some in globs.items()
-        }
         # One look through all patterns is quicker than one through each, and most names match none.
-        self._any_of = {
-            kind: re.compile("|".join(pattern for pattern, _ in some)).match for kind, some in globs.items()
-        }
+        self._globs = {
+            kind: (re.compile("|".join(pattern for pattern, _ in some)).match,
+                   [(re.compile(pattern).match, name) for pattern, name in some])
+            for kind, some in globs.items()
+        }  # fmt: skip
 
     def of(self, names: Iterable[str]) -> frozenset[str]:
         """The principals of which a certificate has one of these names."""
         found: set[str] = set()
         for name in names:
             found |= self._exact.get(name, NOBODY)
-            kind = kind_of_name(name)
-            if kind in self._globs and len(name) <= TEXT_CHARACTERS_MAX and self._any_of[kind](name):
-                found |= {principal for matches, principal in self._globs[kind] if matches(name)}
+            any_of, globs = self._globs.get(kind_of_name(name), (None, []))
+            if any_of is not None and len(name) <= TEXT_CHARACTERS_MAX and any_of(name):
+                found |= {principal for matches, principal in globs if matches(name)}
         return frozenset(found)
 
 

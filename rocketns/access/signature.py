@@ -32,9 +32,6 @@ class Secret:
     def __repr__(self) -> str:
         return "Secret(…)"
 
-    def __reduce__(self) -> str:
-        raise TypeError("a secret is not pickled")
-
     def signature(self, parts: Iterable[bytes | memoryview]) -> bytes:
         """The signature of the joined parts: base64, 28 characters."""
         signing = self._made.copy()

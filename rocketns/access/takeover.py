@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import StrEnum
+from typing import Literal
 
 from rocketns.access.principal import Principal
 from rocketns.addresses import is_host_of
 from rocketns.routeinfo.tables import RouteTables
 
-
-class Excuse(StrEnum):
-    """Why a takeover is allowed. WAS_MEMBER: a broker changes its role, or returns."""
-
-    WAS_MEMBER = "was_member"
-    OWNS_GROUP = "owns_group"
+# Why a takeover is allowed. was_member: a broker changes its role, or returns.
+Excuse = Literal["was_member", "owns_group"]
 
 
 def incumbent_of(tables: RouteTables, broker_name: str, broker_id: int, addr: str, now_ms: int) -> str | None:
@@ -24,9 +20,7 @@ def incumbent_of(tables: RouteTables, broker_name: str, broker_id: int, addr: st
     that is unconfirmed is in the routes, and counts as live.
     """
     group = tables.broker_addr_table.get(broker_name)
-    if group is None:
-        return None
-    incumbent = group.broker_addrs.get(broker_id)
+    incumbent = None if group is None else group.broker_addrs.get(broker_id)
     if incumbent is None or incumbent == addr:
         return None
     entry = tables.live(tables.registrants[broker_name][broker_id], incumbent)
@@ -50,6 +44,6 @@ def excuse_of(
         entry = None if broker_id is None else tables.live(tables.registrants[broker_name][broker_id], addr)
         announcer = former.get(addr) if entry is None else entry.announced_by
         if is_host_of(addr, announced_by) or announcer == announced_by:
-            return Excuse.WAS_MEMBER
+            return "was_member"
     is_owner = any(one.owns is not None and one.owns.match(broker_name) for one in principals)
-    return Excuse.OWNS_GROUP if is_owner else None
+    return "owns_group" if is_owner else None

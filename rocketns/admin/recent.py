@@ -1,33 +1,25 @@
-"""What happened lately: a ring of the last changes, as rows of the API and in words; heartbeats for those who look at
-the moment; and which broker groups take no messages.
+"""What happened lately: a ring of the last changes, as rows of the API and in words.
 
 Control calls `Recent.watch` after every mutation: 0.2 µs for a heartbeat, a few for a change. A deque is changed and
 copied in one step under the GIL, so control and the management port need no lock.
-
-Counting the groups that take no messages goes over all queues of all topics, so it is done only while somebody reads,
-only after a change, and at most one part in fifty of the time.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Annotated, Any
 
-from rocketns.admin.view import ControlView
 from rocketns.config.properties import is_secret
 from rocketns.languages import N_
 from rocketns.processor.context import Now
-from rocketns.protocol.codes import MASTER_ID, PERM_WRITE, ResponseCode, request_name
+from rocketns.protocol.codes import MASTER_ID, ResponseCode, request_name
 from rocketns.routeinfo import events as e
-from rocketns.server.facts import Facts
 
-# An event has nine names at most: with four bytes a character the ring takes 12 MB, and the beats take 11 MB.
+# An event has nine names at most: with four bytes a character the ring takes 12 MB.
 EVENTS_MAX = 1000
-BEATS_MAX = 4096
 NAMES_MAX = 5
 # Names come from the network: a ring of whole ones would have no bound.
 NAME_CHARACTERS_MAX = 300
@@ -48,7 +40,7 @@ WORDS = {
     "refused": N_("%(sender)s was refused %(request)s: %(cause)s (requests: %(n)s)"),
 }
 # Of which changes other words are true, and which.
-OTHER_WORDS: dict[str, tuple[Callable[[RecentChange], bool], str]] = {
+OTHER_WORDS: dict[str, tuple[Callable[[EventRow], bool], str]] = {
     "down": (lambda one: one.amount is None, N_("%(who)s is gone: %(why)s")),
     "kv": (lambda one: one.detail is None, N_("KV item %(names)s was deleted")),
     "config": (lambda one: one.detail is None, N_("property %(names)s is set")),
@@ -75,29 +67,43 @@ DOUBTED = {
     "silent_together": N_("many brokers are silent at once"),
     "stalled": N_("its connection ended while this server did not run"),
 }
-GROUPS_MAX = 100  # that are named
-WIPED_CHARACTERS_MAX = 4_000  # of the names before the last one
 # Pauses within this time of the first one are one change: a busy machine must not push all others out of the ring.
 PAUSES_TOGETHER_MS = 10 * 60_000
-REST_S = 1.0
-# Of counting: a route takes 0.1 µs.
-REST_S_OF_ROUTE = 5e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A message in English, by which other languages find theirs, with %(name)s for each value."""
+    """A message in English, by which other languages find theirs, with %(name)s for each value. A list of values has a
+    comma between two.
+    """
 
     message: str
-    values: dict[str, str | Phrase] = field(default_factory=dict)
+    values: dict[str, Said] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return self.message % {name: str(value) for name, value in self.values.items()}
+        return self.message % {name: _text(value) for name, value in self.values.items()}
+
+
+Said = str | Phrase | tuple[str | Phrase, ...]
+
+
+def _text(value: Said) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def phrase(message: str, values: Mapping[str, Said]) -> Phrase:
+    """The message, with those of the values that it has."""
+    return Phrase(message, {name: value for name, value in values.items() if f"%({name})s" in message})
+
+
+def listed(names: Sequence[str | Phrase], more: int) -> Said:
+    """The names, and how many others there are."""
+    return Phrase(N_("%(names)s and %(n)s more"), {"names": (*names,), "n": f"{more:,}"}) if more > 0 else (*names,)
 
 
 @dataclass(frozen=True, slots=True)
-class RecentChange:
-    """One change. Heartbeats that change nothing are left out."""
+class EventRow:
+    """One change, and its words once they are asked for. Heartbeats that change nothing are left out."""
 
     seq: Annotated[int, "1, 2, 3 … since the start"]
     at: Annotated[int, "when it happened"]
@@ -115,17 +121,17 @@ class RecentChange:
     names: Annotated[tuple[str, ...], "the first 5 topics; of kv the namespace and the key; of config the property; "
                      "of admin and refused the request, and its principal or access key"] = ()  # fmt: skip
     times: Annotated[int, "of stall the pauses within 10 minutes of the first one"] = 1
+    text: Annotated[str, "the same in words"] = ""
+    said: Annotated[Phrase, "the words in parts; other languages are found by its messages"] = Phrase("")
 
 
 class Recent:
     """`watch` is for control, everything else for the management port."""
 
     def __init__(self) -> None:
-        self.events: deque[RecentChange] = deque(maxlen=EVENTS_MAX)
-        self.beats: deque[tuple[str, str, int]] = deque(maxlen=BEATS_MAX)
-        self.wants_beats = False
+        self.events: deque[EventRow] = deque(maxlen=EVENTS_MAX)
         self.last = 0  # the number of the last change
-        self._paused: RecentChange | None = None  # the last stall in the ring
+        self._paused: EventRow | None = None  # the last stall in the ring
         self._pauses_began_ms = 0
 
     def watch(self, events: list[e.Event], now: Now) -> None:
@@ -135,8 +141,6 @@ class Recent:
 
     def _note(self, event: e.Event, at: int) -> None:
         if isinstance(event, e.BrokerRegistered | e.BrokerHeartbeat):
-            if self.wants_beats:
-                self.beats.append((_cut(event.cluster), _cut(event.addr), at))
             if event.gap_ms is None or event.doubt is not None:
                 is_new = isinstance(event, e.BrokerRegistered) and event.doubt is None
                 self._add(at, "reg" if is_new else "back", **_shared(event))
@@ -157,17 +161,13 @@ class Recent:
         self._paused = self.events[-1]
 
     def _add(self, at: int, event: str, **columns: Any) -> None:
-        """Texts are cut. See `RecentChange`."""
+        """Texts are cut. See `EventRow`."""
         cut: dict[str, Any] = {
             name: _cut(value) if isinstance(value, str) else value for name, value in columns.items()
         }
         cut["names"] = tuple(_cut(one) for one in islice(columns.get("names", ()), NAMES_MAX))
         self.last += 1
-        self.events.append(RecentChange(self.last, at, event, **cut))
-
-    def take_beats(self) -> list[tuple[str, str, int]]:
-        """The heartbeats since the last call, if they are wanted."""
-        return [self.beats.popleft() for _ in range(len(self.beats))]
+        self.events.append(EventRow(self.last, at, event, **cut))
 
 
 def _cut(text: str) -> str:
@@ -206,34 +206,18 @@ NOTED: dict[type, tuple[str, Callable[[Any], dict[str, Any]]]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class EventRow(RecentChange):
-    """A change with its words."""
-
-    text: Annotated[str, "the same in words"] = ""
-    said: Annotated[Phrase, "the words in parts; other languages are found by its messages"] = Phrase("")
-
-
-def event_row(change: RecentChange) -> EventRow:
-    """The row of a change."""
-    words = said(change)
-    columns = {one.name: getattr(change, one.name) for one in fields(change)}
-    return EventRow(**columns, text=str(words), said=words)
-
-
-def said(change: RecentChange) -> Phrase:
-    """A sentence without its time."""
+def worded(change: EventRow) -> EventRow:
+    """The change with its words, a sentence without its time."""
     cause, known = str(change.cause), {"down": GONE, "doubt": DOUBTED}.get(change.event, {})
-    topics, more = ", ".join(change.names), (change.amount or 0) - len(change.names)
     request, *by = (*change.names, "")[:3]
-    sender: dict[str, str | Phrase] = {"address": change.address or "", "principal": "".join(by)}
-    values: dict[str, str | Phrase] = {
+    sender: dict[str, Said] = {"address": change.address or "", "principal": "".join(by)}
+    values: dict[str, Said] = {
         "who": _who(change),
         "broker": change.broker or "",
         "why": Phrase(known[cause]) if cause in known else cause,
         "cause": cause,
         "age": Phrase(N_("%(n)s s"), {"n": f"{(change.amount or 0) / 1000:,.1f}".removesuffix(".0")}),
-        "topics": Phrase(N_("%(names)s and %(n)s more"), {"names": topics, "n": f"{more:,}"}) if more > 0 else topics,
+        "topics": listed(change.names, (change.amount or 0) - len(change.names)),
         "names": " ".join(change.names),
         "detail": change.detail or "",
         "sender": Phrase(N_("%(address)s as %(principal)s"), sender) if "".join(by) else change.address or "",
@@ -241,11 +225,11 @@ def said(change: RecentChange) -> Phrase:
         "n": f"{change.times if change.event == 'stall' else change.amount or 0:,}",
     }
     is_other, other = OTHER_WORDS.get(change.event, (lambda _: False, ""))
-    message = other if is_other(change) else WORDS[change.event]
-    return Phrase(message, {name: value for name, value in values.items() if f"%({name})s" in message})
+    said = phrase(other if is_other(change) else WORDS[change.event], values)
+    return replace(change, text=str(said), said=said)
 
 
-def _who(change: RecentChange) -> Phrase:
+def _who(change: EventRow) -> Phrase:
     address = change.address or ""
     if change.broker is None:
         return Phrase(
@@ -263,39 +247,3 @@ def member(broker: str, broker_id: int) -> Phrase:
     """A member of a broker group: ``broker-a (master)``."""
     role = Phrase(N_("master")) if broker_id == MASTER_ID else Phrase(N_("slave %(id)s"), {"id": str(broker_id)})
     return Phrase(N_("%(broker)s (%(role)s)"), {"broker": broker, "role": role})
-
-
-class Wiped:
-    """What was counted last. For the loop of the management port."""
-
-    def __init__(self, view: ControlView, recent: Recent) -> None:
-        self._view = view
-        self._recent = recent
-        self._names: tuple[str, ...] = ()
-        self._seen = -1
-        self._next_s = float("-inf")
-
-    async def names(self) -> tuple[str, ...]:
-        """The groups, at most GROUPS_MAX, fewer where their names are long. Busy if control does not answer."""
-        now_s = asyncio.get_running_loop().time()
-        if self._recent.last != self._seen and now_s >= self._next_s:
-            self._seen = self._recent.last
-            self._names = await self._view.copy(closed_groups)
-            self._next_s = now_s + REST_S + self._view.facts.tables.routes * REST_S_OF_ROUTE
-        return self._names
-
-
-def closed_groups(facts: Facts) -> Iterator[str | None]:
-    """The groups without a topic that may be written: see `Wiped.names`."""
-    table, groups = facts.tables.topic_queue_table, facts.tables.broker_addr_table
-    closed: set[str] = set()
-    open_: set[str] = set()
-    for topic in list(table):
-        for name, one in table.get(topic, {}).items():
-            (open_ if one.perm & PERM_WRITE else closed).add(name)
-        yield None
-    room = WIPED_CHARACTERS_MAX
-    for name in sorted(name for name in closed - open_ if name in groups)[:GROUPS_MAX]:
-        if room > 0:
-            yield name
-        room -= len(name)

@@ -33,9 +33,9 @@ from rocketns.admin.metrics import exposition
 from rocketns.admin.tokens import AdminGate, TokenAccess, class_of
 from rocketns.admin.view import ControlView, Log
 from rocketns.server.facts import Facts
+from rocketns.server.following import WATCH_INTERVAL_MS
 from rocketns.server.http.port import AIOHTTP, HttpPort
 from rocketns.server.http.secured import TlsPort
-from rocketns.server.tls.contexts import WATCH_INTERVAL_MS
 
 LOOPBACK = ("127.0.0.1", "::1")
 
@@ -85,24 +85,22 @@ class AdminServer(HttpPort):
     def reread(self) -> None:
         """Control only, at SIGHUP: read the file of tokens again. TLS files are read again by `TlsContexts`."""
         if self.gate.access is not None:
-            self.call(self._take_tokens, self.gate.access.reread)
+            self.gate.access.reread()
 
     async def set_up(self) -> Callable[[], asyncio.Protocol]:
         await self._runner.setup()
         assert self._runner.server is not None
         if self.gate.access is not None:
+            self.gate.access.when_changed = (
+                self.gate.end_streams
+            )  # they began with the tokens before: readers ask again
             self._follow(self.gate.access)
         return self._runner.server
 
     async def tear_down(self) -> None:
         await self._runner.cleanup()
 
-    def _take_tokens(self, read: Callable[[], bool]) -> None:
-        """Streams began with the tokens before: their readers ask again."""
-        if read():
-            self.gate.end_streams()
-
     def _follow(self, access: TokenAccess) -> None:
         """Look at the file now and then, until the loop ends."""
-        self._take_tokens(access.check)
+        access.check()
         self._loop.call_later(WATCH_INTERVAL_MS / 1000, self._follow, access)

@@ -7,21 +7,19 @@ Which class of token a path needs is in the only table of it. With a path withou
 from __future__ import annotations
 
 import hashlib
-import hmac
 import logging
 import re
 import stat
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from http import HTTPStatus
 from pathlib import Path
 
-from rocketns.config.properties import PREFIX
-from rocketns.errors import RocketnsError, StartupError
+from rocketns.access.policy_values import PolicyError, ReadFile
 from rocketns.logtext import LogLimiter
-from rocketns.server.following import Followed
+from rocketns.server.following import FollowedFile
 from rocketns.server.http.connections import HttpGate
 from rocketns.server.http.heads import refused
 from rocketns.server.http.secured import TlsPort
@@ -30,7 +28,6 @@ from rocketns.server.http.secured import TlsPort
 OPEN = None
 # No percent sign: nothing is decoded, so a path has one spelling.
 PATH_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
-NAME = f"{PREFIX}adminTokensFile"
 FILE_BYTES_MAX = 64 * 1024
 TOKENS_MAX = 64
 # b64token of RFC 6750. Shorter ones can be guessed.
@@ -84,62 +81,50 @@ def class_of(path: str) -> TokenClass | None:
 
 
 Classes = frozenset[TokenClass]
-
-
-class TokensError(RocketnsError):
-    """The file of tokens cannot be used. The message names the line, and never what is in it."""
+NOTHING: Classes = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Digests with their classes, and the classes that need no token."""
+    """The classes by digest, and those that need no token."""
 
-    digests: tuple[tuple[bytes, Classes], ...] = field(repr=False)
+    digests: Mapping[bytes, Classes] = field(repr=False)
     anyone: Classes
 
     def classes_of(self, token: bytes) -> Classes:
-        """What this token is good for; nothing if it is unknown. The time says nothing of how alike tokens are."""
-        asked = hashlib.sha256(token).digest()
-        found: Classes = frozenset()
-        for digest, classes in self.digests:
-            if hmac.compare_digest(asked, digest):
-                found |= classes
-        return found
+        """What this token is good for; nothing if it is unknown. The time to find a digest says nothing of tokens."""
+        return self.digests.get(hashlib.sha256(token).digest(), NOTHING)
 
 
-def read_tokens(content: bytes) -> Tokens:
-    """The tokens of a file. TokensError with line and reason if any line is wrong, or there is no token."""
-    if len(content) > FILE_BYTES_MAX:
-        raise TokensError(f"it has {len(content)} bytes, and at most {FILE_BYTES_MAX} are read")
-    if content and not content.endswith(b"\n"):  # half of a token is one that is easier to guess
-        raise TokensError("its last line has no end, so it may be half written: end the line")
-    digests: list[tuple[bytes, Classes]] = []
-    anyone: Classes = frozenset()
-    for number, line in enumerate(content.split(b"\n"), 1):
-        if not line.strip() or line.lstrip().startswith(b"#"):  # a comment may be in any language
+def read_tokens(file: str, text: str) -> Tokens:
+    """The tokens of a file. PolicyError with line and reason if any line is wrong, or there is no token."""
+    if not text.endswith("\n"):  # half of a token is one that is easier to guess
+        raise PolicyError(file, 0, "its last line has no end, so it may be half written: end the line")
+    found: dict[bytes | None, Classes] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip() or line.lstrip().startswith("#"):  # a comment may be in any language
             continue
         try:
             classes, digest = _read_line(line)
         except ValueError as error:
-            raise TokensError(f"line {number}: {error}") from None
-        if digest is None:
-            anyone |= classes
-        else:
-            digests.append((digest, classes))
+            raise PolicyError(file, number, str(error)) from None
+        found[digest] = found.get(digest, NOTHING) | classes
+    anyone = found.pop(None, NOTHING)
+    digests = {digest: classes for digest, classes in found.items() if digest is not None}
     if not digests:
-        raise TokensError("it has no token")  # it may be half written
+        raise PolicyError(file, 0, "it has no token")  # it may be half written
     if len(digests) > TOKENS_MAX:
-        raise TokensError(f"it has {len(digests)} tokens, and at most {TOKENS_MAX} are allowed")
-    return Tokens(tuple(digests), anyone)
+        raise PolicyError(file, 0, f"it has {len(digests)} tokens, and at most {TOKENS_MAX} are allowed")
+    return Tokens(digests, anyone)
 
 
-def _read_line(line: bytes) -> tuple[Classes, bytes | None]:
+def _read_line(line: str) -> tuple[Classes, bytes | None]:
     """The classes of a line, and the digest of its token; None if they need none. ValueError says what is wrong, and
     shows none of its words: one of them may be a token.
     """
     if not line.isascii():
         raise ValueError("only ASCII characters are allowed")
-    *words, token = map(bytes.decode, line.split())
+    *words, token = line.split()
     known = ", ".join(TokenClass)
     if not words:
         raise ValueError(f"classes ({known}) and a token are expected")
@@ -172,52 +157,34 @@ SAYS = {
 }
 
 
-class TokenAccess:
-    """``tokens`` are those in force, from a file; ``failures`` its failed reads; ``refused`` counts requests by reason.
+class TokenAccess(FollowedFile[Tokens]):
+    """``tokens`` are those in force; ``refused`` counts requests by reason. ``when_changed`` is called when others come
+    into force.
 
-    Made by control; its methods are for the loop of the management port.
+    Made by control; its methods are for the loop of the management port, but `reread`.
     """
+
+    content, property_name, bytes_max = "the list of tokens", "adminTokensFile", FILE_BYTES_MAX
 
     def __init__(self, path: str) -> None:
         """StartupError if the file cannot be read, or is wrong."""
-        self._path = Path(path)
-        self._followed = Followed([path])  # before it is read, so that no change is missed
-        self._lines = LogLimiter(LOG_INTERVAL_S)
+        super().__init__(path)
+        self.tokens = Tokens({}, NOTHING)
         self.refused: Counter[TokenRefusal] = Counter()
-        self.failures = 0
-        try:
-            self.tokens = self._read()
-        except TokensError as error:
-            raise StartupError(f"{NAME}: {error}") from error
+        self.when_changed: Callable[[], None] = lambda: None
+        self._lines = LogLimiter(LOG_INTERVAL_S)
+        self.read_first()
 
-    def check(self) -> bool:
-        """Read the file again if its content has changed: see `reread`. A deleted file changes nothing."""
-        return bool(self._followed.changed()) and self.reread()
+    def parse(self, path: str, text: str, _: ReadFile) -> Tokens:
+        if Path(path).stat().st_mode & stat.S_IROTH:
+            log.warning("every user of this machine may read %s. Allow only rocketns' own: chmod o= %s", path, path)
+        return read_tokens(path, text)
 
-    def reread(self) -> bool:
-        """Read it again. If it is wrong, the log says why, and the tokens before stay in force. True if others are."""
-        try:
-            before, self.tokens = self.tokens, self._read()
-        except TokensError as error:
-            self.failures += 1
-            log.error("%s: %s. The tokens before stay in force", NAME, error)
-            return False
-        log.info("%s: %d tokens are in force", NAME, len(self.tokens.digests))
-        return self.tokens != before
-
-    def _read(self) -> Tokens:
-        try:
-            with self._path.open("rb") as file:
-                tokens = read_tokens(file.read(FILE_BYTES_MAX + 1))
-            mode = self._path.stat().st_mode
-        except OSError as error:
-            raise TokensError(f"{self._path} cannot be read: {error.strerror}") from error
-        except TokensError as error:
-            raise TokensError(f"{self._path}: {error}") from error
-        if mode & stat.S_IROTH:
-            log.warning("%s: every user of this machine may read %s. Allow only rocketns' own: chmod o= %s",
-                        NAME, self._path, self._path)  # fmt: skip
-        return tokens
+    def use(self, tokens: Tokens) -> None:
+        before, self.tokens = self.tokens, tokens
+        log.info("management port: %d tokens are in force", len(tokens.digests))
+        if tokens != before:
+            self.when_changed()
 
     def objection(self, head: bytes, peer: str, now_s: float) -> bytes | None:
         """The answer to a request without the right token, after which its connection is closed; None if it may ask.
@@ -227,7 +194,7 @@ class TokenAccess:
         line, *fields = head.split(b"\r\n")
         path = line.split(b" ", 2)[1].partition(b"?")[0].decode("ascii")
         token, tokens = _token(fields), self.tokens
-        classes: Classes = frozenset() if token is None else tokens.classes_of(token)
+        classes = NOTHING if token is None else tokens.classes_of(token)
         try:
             needed = class_of(path)
         except UnclassedPath:  # also another spelling. Only who has a token is told that there is no such path

@@ -89,22 +89,24 @@ class ControlView:
         """Seconds since control's loop ran last. Any thread."""
         return time.monotonic() - self._beat_s
 
-    async def copy(self, copier: Copier[T]) -> tuple[T, ...]:
-        """The rows that ``copier`` makes, at most COPY_AGE_S old. It must be a function of a module, which names it.
+    async def copy(self, copier: Copier[T], rests: int = 0) -> tuple[T, ...]:
+        """The rows that ``copier`` makes, at most COPY_AGE_S old, or ``rests`` times as long as they take, if that is
+        more. It must be a function of a module, which names it.
 
         Busy if control needs more than COPY_WITHIN_S.
         """
         future = self._copies.get(copier)
         if future is None:
             future = self._copies[copier] = self._ask(_in_slices(copier(self.facts)))
-            future.add_done_callback(partial(self._end_copy, copier))
+            future.add_done_callback(partial(self._end_copy, copier, rests, time.monotonic()))
         rows: tuple[T, ...] = await _within(future)
         return rows
 
-    def _end_copy(self, copier: Copier[Any], future: asyncio.Future[Any]) -> None:
+    def _end_copy(self, copier: Copier[Any], rests: int, began_s: float, future: asyncio.Future[Any]) -> None:
         """It is made. One that failed is for those alone who waited for it."""
         has_failed = future.cancelled() or future.exception() is not None
-        asyncio.get_running_loop().call_later(0 if has_failed else COPY_AGE_S, self._copies.pop, copier)
+        kept_s = 0 if has_failed else max(COPY_AGE_S, rests * (time.monotonic() - began_s))
+        asyncio.get_running_loop().call_later(kept_s, self._copies.pop, copier)
 
     async def read(self, copier: Copier[T]) -> tuple[T, ...]:
         """The rows that ``copier`` makes for this request alone. Busy as `look`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
 from rocketns.fleet.comparing import FactKind, Item
 from rocketns.fleet.group_view import GroupView
@@ -23,24 +24,20 @@ NOT_READ = "not read yet"  # the error of a member until its first reading ended
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One name server. Times are epoch milliseconds; a number is None while it is not known.
+    """One name server of the fleet: this one, or one of ``rocketns.peers``. Times are epoch milliseconds."""
 
-    ``kind``: ``rocketns``, ``other`` (Java's: it has no digests), or empty. ``error``: why it cannot be read, empty if
-    it can; ``since_epoch_ms`` is since when. ``differing_brokers`` and ``differing_topics`` count the differences from
-    this one that two readings in a row found; ``following_topics`` are those of them that differ only in brokers which
-    one of the two lacks.
-    """
-
-    addr: str
-    kind: str
-    error: str
-    since_epoch_ms: int
-    read_epoch_ms: int | None
-    broker_groups: int | None
-    topics: int | None
-    differing_brokers: int = 0
-    differing_topics: int = 0
-    following_topics: int = 0
+    address: Annotated[str, "as in rocketns.peers; this name server is 'this name server'"]
+    kind: Annotated[str, "rocketns; other, as Java's, which has no digests; empty while it is not known"]
+    error: Annotated[str, "why it cannot be read; empty if it can"]
+    since: Annotated[int, "since when it can be read, or cannot"]
+    read: Annotated[int | None, "when it was read last"]
+    broker_groups: Annotated[int | None, "null while it is not known"]
+    topics: Annotated[int | None, "null while it is not known"]
+    differing_brokers: Annotated[
+        int, "broker groups about which it differs from this one, in two readings in a row"
+    ] = 0
+    differing_topics: Annotated[int, "topics about which it differs from this one, in two readings in a row"] = 0
+    following_topics: Annotated[int, "of them, those that differ only in brokers which one of the two lacks"] = 0
 
     @property
     def is_readable(self) -> bool:

@@ -69,6 +69,7 @@ class Buffer:
         self.lost_total = 0
         self.losses = 0
         self.seals = 0
+        self.since_ms: int | None = None
         self._boot = boot
         self._ns = ns
         self._writer = writer
@@ -100,9 +101,15 @@ class Buffer:
         if not self._began_ms <= epoch_ms < self._ends_ms:
             self._end_file()  # its seal has the time of the record before
         self._epoch_ms = epoch_ms
-        self._ts = self._times = b',"ts":%d000,' % epoch_ms
+        self._ts = b',"ts":%d000,' % epoch_ms
+        self.since(since_ms)
+
+    def since(self, since_ms: int | None) -> None:
+        """As `at`, at the same time."""
+        self.since_ms = since_ms
+        self._times = self._ts
         if since_ms is not None:
-            self._times = b'%b"since":%d000,' % (self._ts, min(since_ms, epoch_ms))
+            self._times = b'%b"since":%d000,' % (self._ts, min(since_ms, self._epoch_ms))
 
     def put(self, record: bytes) -> None:
         """Add a record, as `encoding.columns` makes it. Without room for it, it is lost and counted."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
-from rocketns.journal.record import TOPIC_CHARS_IN_RECORD_MAX, TOPICS_IN_RECORD_MAX
+from rocketns.journal.record import TOPICS_IN_RECORD_MAX
 from rocketns.routeinfo.tables import RouteTables
 
 # Names of topics that were deleted meanwhile are kept alive by nothing else.
@@ -38,6 +39,7 @@ class DeferredTopics:
         self._tables = tables
         self._buffer = buffer
         self._entries = self._characters = 0
+        self._since_ms: int | None = None
 
     def add(self, broker: str, topics: Sequence[str], *, put: str | None = None, deleted: str | None = None) -> None:
         """Topics that ``put`` or ``deleted`` is the cause of. Beyond the bounds one record is lost and counted."""
@@ -47,6 +49,8 @@ class DeferredTopics:
             return
         waiting = self.brokers.setdefault(broker, _OfBroker())
         waiting.put, waiting.deleted = put or waiting.put, deleted or waiting.deleted
+        since_ms = [one for one in (self._since_ms, self._buffer.since_ms) if one is not None]
+        self._since_ms = min(since_ms, default=None)
         for topic in topics:
             self._add(waiting, topic)
 
@@ -57,10 +61,14 @@ class DeferredTopics:
             self._characters += len(topic)
 
     def write(self) -> int:
-        """Write one record, and return the number of its topics; 0 if none wait. Brokers take turns."""
+        """Write one record, and return the number of its topics; 0 if none wait. Brokers take turns.
+
+        In the journal of an observer it has the earliest moment after which some of what waits happened.
+        """
         broker = next(iter(self.brokers), None)
         if broker is None:
             return 0
+        self._buffer.since(self._since_ms)
         waiting = self.brokers.pop(broker)
         names = self._pop_some(waiting)
         table = self._tables.topic_queue_table
@@ -78,22 +86,20 @@ class DeferredTopics:
             self.brokers[broker] = waiting
         else:
             self._when_written(broker)
+        self._buffer.since(None)
+        if not self.brokers:
+            self._since_ms = None
         return len(here or names)
 
     def _pop_some(self, waiting: _OfBroker) -> list[str]:
         """Take as many topics as fit into one record."""
-        names: list[str] = []
-        characters = 0
-        while waiting.names and len(names) < TOPICS_IN_RECORD_MAX:
-            topic, _ = waiting.names.popitem()
-            if names and characters + len(topic) > TOPIC_CHARS_IN_RECORD_MAX:
-                waiting.names[topic] = None
-                break
-            names.append(topic)
-            characters += len(topic)
-        self._entries -= len(names)
-        self._characters -= characters
-        return names
+        names = list(islice(waiting.names, TOPICS_IN_RECORD_MAX))
+        _, end = next(encoding.topic_bounds(names))
+        for topic in names[:end]:
+            del waiting.names[topic]
+        self._entries -= end
+        self._characters -= sum(map(len, names[:end]))
+        return names[:end]
 
     def end(self) -> None:
         """Before the stop: write while there is room. The rest is lost and counted."""

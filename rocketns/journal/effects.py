@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Literal, assert_never
+from collections.abc import Callable
+from typing import Any, Literal
 
 from rocketns.config.properties import is_secret
 from rocketns.journal import encoding
@@ -18,6 +19,7 @@ from rocketns.journal.members import (
     RecordedTables,
     member_columns,
 )
+from rocketns.journal.record import Ev
 from rocketns.protocol.body.route import BrokerData, QueueData
 from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
@@ -65,7 +67,8 @@ class Effects:
             self._lists.clear()  # an earlier batch may have failed
             self._lists.extend(self._listed(one) for one in events if isinstance(one, e.TopicsPut | e.TopicsDeleted))
         for event in events:
-            self._write(event)
+            if type(event) in WRITERS:
+                WRITERS[type(event)](self, event)
         if self._settling.is_due:
             self._settle()
         return self._routes_changed
@@ -76,29 +79,8 @@ class Effects:
             self._leave_missing(name)
         self._routes_changed |= self._settling.settle()
 
-    def _write(self, event: e.Event) -> None:
-        match event:
-            case e.BrokerRegistered():
-                self._registered(event)
-            case e.BrokerHeartbeat():
-                self._heartbeat(event)
-            case e.BrokerDoubted():
-                self._doubted(event)
-            case e.TopicsPut() | e.TopicsDeleted():
-                self._topics_changed(event)
-            case e.MappingsPut():
-                self._mappings_put(event)
-            case e.BrokerDown() | e.GroupChanged() | e.BrokerIdsLeft():
-                self._group_changed(event)
-            case e.KvChanged() | e.ConfigChanged() | e.Stalled():
-                self._beside_tables(event)
-            case e.AdminRequested() | e.RequestRefused():
-                self._buffer.put(encoding.request_record(event))
-                self._buffer.want_seal()
-            case e.BrokerConflict() | e.BrokerRefused() | e.MinBrokerIdChanged() | e.FleetDiffers():
-                pass  # they change no member and no topic; and the audit compares the journals themselves
-            case _:
-                assert_never(event)
+    def _put(self, kind: Ev, columns: dict[str, Any]) -> None:
+        self._buffer.put(encoding.columns(kind, columns))
 
     def _registered(self, event: e.BrokerRegistered) -> None:
         group = self.members.groups.get(event.broker_name)
@@ -145,7 +127,7 @@ class Effects:
         live.filter_servers = servers
         group.note_switches(data)
         columns = member_columns(member, group) | {"gap": event.gap_ms, "fs": changed_servers}
-        self._buffer.put(encoding.columns("hb", columns))
+        self._put("hb", columns)
         self._routes_changed = True
 
     def _heartbeat(self, event: e.BrokerHeartbeat) -> None:
@@ -171,7 +153,7 @@ class Effects:
         live = self.members.lives.get((event.cluster, event.addr))
         if live is not None and live.last is not None:
             columns = live.last.key_columns() | {"gap": event.gap_ms} | encoding.doubt_columns(event.doubt)
-            self._buffer.put(encoding.columns("doubt", columns))
+            self._put("doubt", columns)
 
     def _join(self, event: e.BrokerRegistered) -> None:
         """Record a new member, after the end of the members that it replaces."""
@@ -192,7 +174,7 @@ class Effects:
         if name in self._deferring:
             live.note_deferred(is_deferred=True)
         member = self.members.add(event.cluster, self._tables.broker_addr_table[name], event.broker_id, live)
-        self._buffer.put(encoding.columns("reg", member_columns(member, self.members.groups[name])))
+        self._put("reg", member_columns(member, self.members.groups[name]))
         self._settling.note_name(name)
         self._settling.note_address(member.address)
         self._joined = self._routes_changed = True
@@ -209,16 +191,7 @@ class Effects:
         self._settling.note_name(member.broker)
         self._settling.note_address(member.address)
         columns = member.key_columns() | {"gap": gap_ms, "cause": cause, "asked": asked}
-        self._buffer.put(encoding.columns("down", columns))
-
-    def _group_changed(self, event: e.BrokerDown | e.GroupChanged | e.BrokerIdsLeft) -> None:
-        match event:
-            case e.BrokerDown():
-                self._down(event)
-            case e.GroupChanged():
-                self._settling.note_name(event.broker_name)
-            case e.BrokerIdsLeft():
-                self._leave_missing(event.broker_name)  # the registration that caused it may not be accepted
+        self._put("down", columns)
 
     def _leave_missing(self, name: str) -> None:
         for member in self._missing(name):
@@ -285,18 +258,38 @@ class Effects:
     def _mappings_put(self, event: e.MappingsPut) -> None:
         self._routes_changed = True
         for some in encoding.mapping_lists(event.mappings):
-            self._buffer.put(encoding.columns("map", {"broker": event.broker_name, "maps": some}))
+            self._put("map", {"broker": event.broker_name, "maps": some})
 
-    def _beside_tables(self, event: e.KvChanged | e.ConfigChanged | e.Stalled) -> None:
-        match event:
-            case e.KvChanged():
-                given = encoding.item_columns(event.namespace, event.key, event.value)
-                self._buffer.put(encoding.columns("kv", given))
-            case e.ConfigChanged():
-                shown = None if is_secret(event.key) else event.value
-                self._buffer.put(encoding.columns("config", encoding.property_columns(event.key, shown)))
-            case e.Stalled():
-                self._buffer.put(encoding.columns("stall", {"ms": event.ms}))
+    def _config_changed(self, event: e.ConfigChanged) -> None:
+        shown = None if is_secret(event.key) else event.value
+        self._put("config", encoding.property_columns(event.key, shown))
+
+    def _requested(self, event: e.AdminRequested | e.RequestRefused) -> None:
+        self._buffer.put(encoding.request_record(event))
+        self._buffer.want_seal()
+
+
+# What writes the records of an event. Those that are not here change no member and no topic; and whether name servers
+# differ, the audit finds in the journals themselves.
+WRITERS: dict[type, Callable[[Effects, Any], None]] = {
+    e.BrokerRegistered: Effects._registered,
+    e.BrokerHeartbeat: Effects._heartbeat,
+    e.BrokerDoubted: Effects._doubted,
+    e.BrokerDown: Effects._down,
+    # The registration that caused it may not be accepted.
+    e.BrokerIdsLeft: lambda effects, event: effects._leave_missing(event.broker_name),
+    e.GroupChanged: lambda effects, event: effects._settling.note_name(event.broker_name),
+    e.TopicsPut: Effects._topics_changed,
+    e.TopicsDeleted: Effects._topics_changed,
+    e.MappingsPut: Effects._mappings_put,
+    e.KvChanged: lambda effects, event: effects._put(
+        "kv", encoding.item_columns(event.namespace, event.key, event.value)
+    ),
+    e.ConfigChanged: Effects._config_changed,
+    e.Stalled: lambda effects, event: effects._put("stall", {"ms": event.ms}),
+    e.AdminRequested: Effects._requested,
+    e.RequestRefused: Effects._requested,
+}
 
 
 def _named(event: e.TopicsPut | e.TopicsDeleted) -> tuple[list[str], list[QueueData] | None]:

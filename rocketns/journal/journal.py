@@ -14,11 +14,11 @@ from rocketns.config.journal import JournalConfig
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer, BufferLimits
 from rocketns.journal.effects import Effects
-from rocketns.journal.lookups import LookupCounters, LookupRow
+from rocketns.journal.lookups import DrainedRow, LookupCounters, LookupRow
 from rocketns.journal.members import adopt
 from rocketns.journal.segments import Store
 from rocketns.journal.snapshot import KvTables, SnapshotWriter, kv_items
-from rocketns.journal.writer import Retention, Writer, WriteWaiters
+from rocketns.journal.writer import Later, Retention, Writer, WriteWaiters
 from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
@@ -38,8 +38,6 @@ STOP_WITHIN_S = 2.0
 # Topics of all brokers that are written in half a second.
 LAST_SNAPSHOT_ENTRIES_MAX = 500_000
 
-Rows = Iterable[tuple[str | None, str | None, str | None, int | None, int, int]]
-
 
 class Journal:
     """`start` is called before the server takes requests, `tick` every ``journalFsyncMs``.
@@ -52,8 +50,8 @@ class Journal:
 
     def __init__(
         self, config: JournalConfig, ns: str, tables: RouteTables, kv: KvTables, epoch_ms: int,
-        later: Callable[[float, Callable[[], None]], object], lookup_sources: Sequence[Callable[[], Rows]] = (),
-        *, observes: bool = False, ends: Callable[[], Mapping[str, Any]] = dict,
+        later: Later, lookup_sources: Sequence[Callable[[], Iterable[DrainedRow]]] = (), *, observes: bool = False,
+        ends: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:  # fmt: skip
         store = Store(Path(config.journal_path), ns)
         limits = BufferLimits(
@@ -86,7 +84,6 @@ class Journal:
         self._ns = ns
         self._observes = observes
         self._whole_at: int | None = None
-        self._deferred_since_ms: int | None = None
         self.is_started = False
 
     def start(
@@ -149,30 +146,11 @@ class Journal:
             self.buffer.at(epoch_ms, since_ms)
             changed = self._effects.write(events, now_ms)
             if self._deferred.brokers:
-                self._note_deferred_since(since_ms)
                 self._want_step()
             return changed and self.buffer.hand_over_soon()
         except Exception:
             self._note_failure()
             return False
-
-    def _note_deferred_since(self, since_ms: int | None) -> None:
-        """What waits is written with the earliest moment after which some of it happened."""
-        if since_ms is not None:
-            self._deferred_since_ms = (
-                since_ms if self._deferred_since_ms is None else min(self._deferred_since_ms, since_ms)
-            )
-
-    def _write_deferred(self) -> int:
-        """One record of the topics that wait; how many topics."""
-        if not self._deferred.brokers:
-            return 0
-        self.buffer.at(self._epoch_ms, self._deferred_since_ms)
-        written = self._deferred.write()
-        if not self._deferred.brokers:
-            self._deferred_since_ms = None
-        self.buffer.at(self._epoch_ms)
-        return written
 
     def _note_failure(self) -> None:
         """Log the first failure. The record counts as lost."""
@@ -232,7 +210,7 @@ class Journal:
             while entries < STEP_ENTRIES and self.buffer.bytes < bytes_max and self.buffer.takes_large:
                 if not self._work and not self._deferred.brokers:
                     break
-                entries += self._write_deferred() + self._go_on()
+                entries += self._deferred.write() + self._go_on()
             self.buffer.hand_over_soon()
         except Exception:
             self._work.clear()
@@ -256,11 +234,7 @@ class Journal:
 
     def _write_lookups(self, rows: list[LookupRow], interval_ms: int) -> Iterator[int]:
         for row in rows:
-            given = {
-                "topic": row.topic, "client": row.client, "n": row.n, "miss": row.miss, "iv_ms": interval_ms,
-                "lang": row.language, "cv": row.version,
-            }  # fmt: skip
-            self.buffer.put(encoding.columns("lookup", given))
+            self.buffer.put(encoding.columns("lookup", row._asdict() | {"iv_ms": interval_ms}))
             yield 1
 
     def last_snapshot(self) -> Iterator[bool]:
@@ -277,7 +251,6 @@ class Journal:
             for _ in self._write_snapshot(self._new_snapshot()):
                 yield self.buffer.is_half_full
             self._deferred.brokers.clear()  # the snapshot has them
-            self._deferred_since_ms = None
         except Exception:
             self._note_failure()
 
@@ -289,9 +262,8 @@ class Journal:
     def stop(self, epoch_ms: int, since_ms: int | None = None) -> None:
         """Write the lookups since the last row and ``stop``, and hand everything over. Then call `join`."""
         self._work.clear()
-        self.buffer.at(epoch_ms, self._deferred_since_ms)
-        self._deferred.end()
         self.buffer.at(epoch_ms)
+        self._deferred.end()
         if self.counts_lookups:
             for _ in self._write_lookups(*self._drain_lookups(epoch_ms)):
                 pass

@@ -16,14 +16,19 @@ LANGUAGE_CHARS_MAX = 32
 
 
 class LookupRow(NamedTuple):
-    """``n`` lookups of a topic, of which ``miss`` found no route."""
+    """The columns of ``lookup``: ``n`` lookups of a topic, of which ``miss`` found no route, with the language and the
+    version of the client.
+    """
 
     topic: str | None
     client: str | None
-    language: str | None
-    version: int | None
+    lang: str | None
+    cv: int | None
     n: int
     miss: int
+
+
+DrainedRow = tuple[str | None, str | None, str | None, int | None, int, int]  # as LookupRow
 
 
 Key = tuple[str | None, str | None, str | None, int | None]
@@ -42,7 +47,7 @@ class LookupCounters:
         """Count one lookup. ``client`` is ip:port; ``missed``: it was answered "topic not exist"."""
         self._add((topic, client if self._by_client else None, language, version), 1, missed)
 
-    def merge(self, rows: Iterable[tuple[str | None, str | None, str | None, int | None, int, int]]) -> None:
+    def merge(self, rows: Iterable[DrainedRow]) -> None:
         """Add counters drained elsewhere: (topic, client or None, language or None, version, n, miss) each.
 
         ``n`` and ``miss`` are what came since the last drain, ``miss`` of ``n`` found no route; ``client`` is ip:port.

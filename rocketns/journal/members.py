@@ -206,7 +206,9 @@ class Reconciler:
     def _settle_group(self, name: str) -> None:
         data, group = self._tables.broker_addr_table.get(name), self._members.groups.get(name)
         if data is not None and group is not None and not group.is_as(data):
-            self._buffer.put(encoding.columns("group", group_columns(name, self._members.put_group(name, data))))
+            known = self._members.put_group(name, data)
+            switches = {"gcluster": known.cluster, "zone": known.zone, "acting": known.acting}
+            self._buffer.put(encoding.columns("group", {"broker": name} | switches))
             self._routes_changed = True
 
     def _settle_live(self, address: Address) -> None:
@@ -237,11 +239,6 @@ def member_columns(member: RecordedMember, group: RecordedGroup) -> dict[str, An
     gcluster = None if group.cluster == member.cluster else group.cluster
     switches = {"zone": group.zone, "acting": group.acting, "gcluster": gcluster}
     return member.key_columns() | member.live.columns() | switches
-
-
-def group_columns(name: str, group: RecordedGroup) -> dict[str, Any]:
-    """All columns of ``group``."""
-    return {"broker": name, "gcluster": group.cluster, "zone": group.zone, "acting": group.acting}
 
 
 def live_columns(address: Address, live: RecordedLive) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from rocketns.journal import encoding
 from rocketns.journal.chain import mapped
 from rocketns.journal.lines import INT_MAX, Record, record_of
 from rocketns.journal.record import KINDS
-from rocketns.journal.replay import ReadQueues, Replay
+from rocketns.journal.replay import QUEUE_KINDS_MAX, ReadQueues, Replay
 from rocketns.journal.segments import Store, StoredFile
 from rocketns.protocol.body.route import QueueData, queue_data
 from rocketns.routeinfo.prior_routes import PriorRoutes
@@ -41,13 +41,11 @@ _PASSED_OVER = re.compile(
 # Where the queues of topics begin. Within a text the quotes would be escaped.
 _TOPICS = b',"topics":['
 _NUMBERS = re.compile(rb'","r":(0|-?[1-9]\d{0,9}),"w":(0|-?[1-9]\d{0,9}),"p":(0|-?[1-9]\d{0,9}),"s":(0|-?[1-9]\d{0,9})')
-_QUEUE_KINDS_MAX = 4096
 
 
 _END = {"boot", "seq", "ts", "ev", "snap", "part", "end"}
 _OF_OBSERVERS = {"looked", "no_topics"}
 END = b'"end":true'
-_KNOWN = frozenset((*KINDS, None))
 # If the last snapshots turn out to be incomplete, reading starts again at an earlier one.
 ATTEMPTS_MAX = 4
 
@@ -58,7 +56,7 @@ def is_snapshot_end(record: Record) -> bool:
 
 
 class FileReader:
-    """`records` reads a file of one boot. ``torn``: its last line has no end.
+    """`records` reads a file of one boot, but for a last line without an end.
 
     ``bytes`` and ``lines`` count what was read, ``skipped`` the lines that are no record of that boot, or too long;
     ``first_skipped`` is the number of the first of them.
@@ -66,7 +64,6 @@ class FileReader:
 
     def __init__(self, path: Path, boot: int) -> None:
         self.path = path
-        self.torn = False
         self.bytes = 0
         self.lines = 0
         self.skipped = 0
@@ -98,9 +95,7 @@ class FileReader:
             self.lines += 1
             if line.endswith(b"\n"):
                 yield line
-            elif len(line) < LINE_BYTES_MAX:
-                self.torn = True
-            else:
+            elif len(line) == LINE_BYTES_MAX:
                 self.skip()
                 self._pass_rest(file)
 
@@ -137,7 +132,7 @@ def _record_with_queues(line: bytes) -> Record | None:
     return record | {"topics": ReadQueues(queues)}
 
 
-@lru_cache(maxsize=_QUEUE_KINDS_MAX)
+@lru_cache(maxsize=QUEUE_KINDS_MAX)
 def _queue_data(text: bytes) -> QueueData | None:
     """The queues in the text after a topic's name: from its closing quote up to the brace."""
     numbers = _NUMBERS.fullmatch(text)
@@ -327,10 +322,13 @@ class JournalPass:
                 self._opened_seq = record["seq"]
             if record["seq"] >= self._begin:
                 self._apply(record, file)
+        restored = self._restored
         if file.skipped:
-            self._note_skipped(file)
-        self._restored.files += 1
-        self._restored.bytes += file.bytes
+            self._lose()
+            restored.skipped += file.skipped
+            restored.first_skipped = restored.first_skipped or (file.path, file.first_skipped)
+        restored.files += 1
+        restored.bytes += file.bytes
 
     def _is_own(self, opened: Record, file: FileReader, number: int) -> bool:
         """Whether this name server wrote the file, and it is no copy of another file of the same boot.
@@ -348,7 +346,7 @@ class JournalPass:
         event = record["ev"]
         if record["seq"] != self._seq + 1 or event == "drop":
             self._lose()
-        if event not in _KNOWN:
+        if event is not None and event not in KINDS:
             self._restored.whole = False  # of a later version, or damaged
         self._seq = record["seq"]
         self._note_ends(event, record)
@@ -366,12 +364,6 @@ class JournalPass:
         if event == "start":
             self._before_seeds_ms = self._replay.ended_epoch_ms if record.get("seeded") else None
             self._restored.begins_known = not record.get("observed") or bool(record.get("restored"))
-
-    def _note_skipped(self, file: FileReader) -> None:
-        self._lose()
-        restored = self._restored
-        restored.skipped += file.skipped
-        restored.first_skipped = restored.first_skipped or (file.path, file.first_skipped)
 
     def _note_snapshot(self, record: Record) -> None:
         if record.get("part") == 0:

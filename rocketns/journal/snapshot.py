@@ -12,7 +12,7 @@ from typing import Any
 
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
-from rocketns.journal.members import Address, RecordedMember, RecordedTables, live_columns, member_columns
+from rocketns.journal.members import RecordedTables, live_columns, member_columns
 from rocketns.routeinfo.tables import RouteTables
 
 # Queue data of one block: a small part of 3 million, but enough for full records.
@@ -70,25 +70,20 @@ class SnapshotWriter:
         for member in self._members.everyone():
             group = self._members.groups.get(member.broker)
             if group is not None and group.members.get(member.bid) is member:
-                self._put(member_columns(member, group) | self._doubt_columns(member))
+                entry = self._tables.live(*member.address)
+                doubt = encoding.doubt_columns(None if entry is None else entry.doubt)
+                self._put(member_columns(member, group) | doubt)
             yield 1
-
-    def _doubt_columns(self, member: RecordedMember) -> dict[str, Any]:
-        entry = self._tables.live(member.cluster, member.addr)
-        return {} if entry is None else encoding.doubt_columns(entry.doubt)
 
     def _write_beside_members(self) -> Iterator[int]:
         """What the records of members do not give. After them: until then a reader does not know all members."""
         for address in list(self._members.lives):
-            self._write_address(address)
+            live = self._members.lives.get(address)
+            if live is not None and not live.members:
+                entry = self._tables.live(*address)
+                seen = None if entry is None or entry.doubt is None else entry.doubt.seen_epoch_ms
+                self._put(live_columns(address, live) | {"seen": seen})
             yield 1
-
-    def _write_address(self, address: Address) -> None:
-        live = self._members.lives.get(address)
-        if live is not None and not live.members:
-            entry = self._tables.live(*address)
-            seen = None if entry is None or entry.doubt is None else entry.doubt.seen_epoch_ms
-            self._put(live_columns(address, live) | {"seen": seen})
 
     def _write_topics(self) -> Iterator[int]:
         block: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""The journal's threads: one writes chunks of whole records in order and retries until it succeeds, one syncs.
+"""The journal's thread, which writes chunks of whole records in order and retries until it succeeds, and its syncs.
 
 A chunk is written at once, so that it outlives the process, and synced when the producer asks for it, so that it
 outlives the machine. Until then it is pending. After a failure everything pending is written again at the same place in
@@ -13,6 +13,8 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -26,62 +28,6 @@ RETENTION_SHARE = 16
 SMALL_CHUNKS_MAX = 1_000
 # An answer waits no longer than this: the journal may lose records, but it must not delay answers.
 WITHIN_S = 0.3
-
-
-class Syncer:
-    """One sync at a time. Only the writer's thread calls the methods; ``when_done`` is called on the syncer's."""
-
-    def __init__(self, when_done: Callable[[], None]) -> None:
-        self._when_done = when_done
-        self._wanted = threading.Event()
-        self._idle = threading.Event()
-        self._idle.set()
-        self._sync: Callable[[], None] | None = None
-        self._error: OSError | None = None
-        self._is_unchecked = False
-        self._thread = threading.Thread(target=self._run, name="journal-sync", daemon=True)
-
-    @property
-    def is_busy(self) -> bool:
-        return not self._idle.is_set()
-
-    @property
-    def is_unchecked(self) -> bool:
-        """Whether something is being synced, or was, and `check` has not seen its end: ``when_done`` may come."""
-        return self._is_unchecked
-
-    def begin(self, sync: Callable[[], None]) -> None:
-        """Call ``sync``, which raises OSError if it fails. Not while `is_busy`."""
-        if not self._thread.is_alive():
-            self._thread.start()
-        self._sync = sync
-        self._is_unchecked = True
-        self._idle.clear()
-        self._wanted.set()
-
-    def wait(self) -> None:
-        """Until nothing is being synced."""
-        self._idle.wait()
-
-    def check(self) -> None:
-        """Raise the error of the last sync, once."""
-        self._is_unchecked = self.is_busy
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
-
-    def _run(self) -> None:
-        while True:
-            self._wanted.wait()
-            self._wanted.clear()
-            assert self._sync is not None
-            try:
-                self._sync()
-            except OSError as error:
-                self._error = error
-            self._sync = None
-            self._idle.set()
-            self._when_done()
 
 
 log = logging.getLogger("rocketns.journal")
@@ -99,12 +45,6 @@ class Chunk:
     ends: bool = False
     end: int | None = None
     is_chained: bool = False
-
-    def chain(self, chain: Chain) -> None:
-        """Add it to the chain, once."""
-        if not self.is_chained:
-            chain.add(self.data)
-            self.is_chained = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,18 +127,13 @@ class Writer:
         self._after_attempt: Callable[[], None] = lambda: None
         self._closed_bytes = 0
         self._retained_on: Segment | None = None
-        self._syncer = Syncer(lambda: self.wake(sync=False))
+        self._syncing: Future[None] | None = None  # until its outcome was looked at
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
 
     @property
     def has_pending(self) -> bool:
         """Whether something waits for the disk or for its final name."""
         return bool(self._chunks)
-
-    @property
-    def is_failing(self) -> bool:
-        """Whether the last attempt failed."""
-        return bool(self.failure)
 
     @property
     def is_behind(self) -> bool:
@@ -251,7 +186,7 @@ class Writer:
             self._write_pending(stopping=stopping)
             self._after_attempt()
             with self._lock:
-                if not self._wake.is_set() and not self._syncer.is_unchecked:
+                if not self._wake.is_set() and self._syncing is None:
                     self._settled.set()
             if stopping:
                 break
@@ -268,20 +203,24 @@ class Writer:
     def _write_pending(self, *, stopping: bool) -> None:
         try:
             self._prepare()
-            self._syncer.check()
+            if self._syncing is not None and self._syncing.done():
+                self._end_sync()
             for chunk in list(self._chunks):
                 file = self._write(chunk)
                 if chunk.ends:
                     self._sync_now(file)
                     self._close(file)
-                    self._release_ended()
+                    with self._lock:
+                        self._chunks.popleft()
             if self._file is not None:
                 self._sync(self._file, at_once=stopping)
         except Exception as error:
             self._rewind()
             self._note_failure(error)
         else:
-            self._note_success()
+            if self.failure:
+                log.warning("the journal can be written again")
+            self.failure = ""
 
     def _prepare(self) -> None:
         """Once: take the lock, and close the files that an earlier process left open."""
@@ -294,7 +233,7 @@ class Writer:
                 log.warning("the journal's file %s was left open by a crash and is closed now", path.name)
             self._chain = Chain(self._store.link())
             if repaired:  # the first records do not wait for it
-                self._syncer.begin(partial(sync_folders, repaired))
+                self._begin_sync(partial(sync_folders, repaired))
         except BaseException:
             os.close(descriptor)
             raise
@@ -305,24 +244,47 @@ class Writer:
         if self._file is None or self._file.segment != chunk.segment:
             self._file = OpenFile(self._store, chunk.segment)
         if chunk.end is None:
-            chunk.chain(self._chain)
+            if not chunk.is_chained:
+                self._chain.add(chunk.data)
+                chunk.is_chained = True
             self._file.append(chunk.data)
             chunk.end = self._file.size
         return self._file
 
     def _sync(self, file: OpenFile, *, at_once: bool) -> None:
-        """Let the syncer sync what is written, if that is wanted and it is not busy: it wakes this thread later."""
+        """Sync what is written in another thread, if that is wanted and the last sync has ended."""
         self._release(file)
         if at_once:
             self._sync_now(file)
-        elif self._sync_is_wanted and not self._syncer.is_busy:
+        elif self._sync_is_wanted and self._syncing is None:
             self._sync_is_wanted = False
             if file.synced != file.size:
-                self._syncer.begin(file.sync)
+                self._begin_sync(file.sync)
+
+    def _begin_sync(self, sync: Callable[[], None]) -> None:
+        """Call ``sync``, which raises OSError if it fails, in a thread of its own."""
+        syncing = Future[None]()
+        threading.Thread(target=self._sync_aside, args=(sync, syncing), name="journal-sync", daemon=True).start()
+        self._syncing = syncing
+
+    def _sync_aside(self, sync: Callable[[], None], syncing: Future[None]) -> None:
+        """The other thread. It wakes this one at its end."""
+        try:
+            sync()
+        except Exception as error:
+            syncing.set_exception(error)
+        else:
+            syncing.set_result(None)
+        self.wake(sync=False)
+
+    def _end_sync(self) -> None:
+        """Wait until nothing is being synced. Raises what the last sync failed by, once."""
+        syncing, self._syncing = self._syncing, None
+        if syncing is not None:
+            syncing.result()
 
     def _sync_now(self, file: OpenFile) -> None:
-        self._syncer.wait()
-        self._syncer.check()
+        self._end_sync()
         file.sync()
         self._release(file)
 
@@ -338,13 +300,10 @@ class Writer:
                     break
                 self._chunks.popleft()
 
-    def _release_ended(self) -> None:
-        with self._lock:
-            self._chunks.popleft()
-
     def _rewind(self) -> None:
-        """Everything that is not on disk is to be written again."""
-        self._syncer.wait()
+        """Everything that is not on disk is to be written again, whether it was being synced or not."""
+        with suppress(Exception):
+            self._end_sync()
         if self._file is not None:
             self._file.rewind()
             self._release(self._file)
@@ -382,11 +341,6 @@ class Writer:
             log.error("the journal cannot be written and will be tried again: %s", error, exc_info=not known)
         self.failure = str(error) or type(error).__name__
 
-    def _note_success(self) -> None:
-        if self.failure:
-            log.warning("the journal can be written again")
-        self.failure = ""
-
 
 Later = Callable[[float, Callable[[], None]], object]
 
@@ -419,7 +373,7 @@ class WriteWaiters:
 
     def note(self) -> None:
         """Call everybody, unless the attempt began before the last records came: then another follows."""
-        if not self._writer.is_behind or self._writer.is_failing:
+        if not self._writer.is_behind or self._writer.failure:
             self._call_up_to(self._called + len(self._waiting))
 
     def _call_up_to(self, number: int) -> None:

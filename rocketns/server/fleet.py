@@ -84,13 +84,13 @@ class Peer(Compared):
             self.suspects.clear()
             self.alike = Counter()
             was = self.member
-            since_ms = self._epoch_ms() if was.is_readable else was.since_epoch_ms
+            since_ms = self._epoch_ms() if was.is_readable else was.since
             # Its kind is not known any more: another program may come up at the address.
-            self.member = Member(self.addr, "", str(error), since_ms, was.read_epoch_ms, None, None)
+            self.member = Member(self.addr, "", str(error), since_ms, was.read, None, None)
             return
         now_ms = self._epoch_ms()
-        since_ms = self.member.since_epoch_ms if self.member.is_readable else now_ms
-        self._update(error="", since_epoch_ms=since_ms, read_epoch_ms=now_ms)
+        since_ms = self.member.since if self.member.is_readable else now_ms
+        self._update(error="", since=since_ms, read=now_ms)
 
     def _update(self, **changes: Any) -> None:
         """What is known of the member from now on."""
@@ -300,7 +300,7 @@ class FleetWatch:
                 log.exception("the name server %s cannot be compared", peer.addr)
             now = peer.member
             if now.is_readable and not was.is_readable:
-                log.info("the name server %s is compared with this one (%s)", now.addr, now.kind)
+                log.info("the name server %s is compared with this one (%s)", now.address, now.kind)
             elif now.error and now.error != was.error:
                 log.warning("the name server %s cannot be compared with this one: %s", now.addr, now.error)
             self.refresh()

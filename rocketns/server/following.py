@@ -208,9 +208,9 @@ class AccessFile(FollowedFile[Policy]):
 
     def use(self, policy: Policy) -> None:
         self._follow(policy)
-        modes = ", ".join(f"{access} {policy.mode_of(access).word}" for access in RIGHTS)
+        modes = ", ".join(f"{access} {policy.mode_of(access)}" for access in RIGHTS)
         access_log.info("access control: %d principals, %d access keys; %s; takeover %s",
-                        len(policy.principals), len(policy.secrets), modes, policy.takeover.word)  # fmt: skip
+                        len(policy.principals), len(policy.secrets), modes, policy.takeover)  # fmt: skip
         for sentence in policy.warnings():
             access_log.warning(sentence)
         if policy.is_off:

@@ -110,10 +110,10 @@ def test_an_unconfirmed_holder_is_in_the_routes_and_counts_as_live(manager: Mana
 SLAVE = broker(NEW, 1)
 EXCUSES: dict[str, tuple[list[Broker], Broker, Excuse | None]] = {
     "a stranger": ([], broker(STRANGER), None),
-    "a slave becomes the master": ([SLAVE], broker(NEW), Excuse.WAS_MEMBER),
-    "a master that lost its id returns": ([broker(NEW)], broker(OLD), Excuse.WAS_MEMBER),
+    "a slave becomes the master": ([SLAVE], broker(NEW), "was_member"),
+    "a master that lost its id returns": ([broker(NEW)], broker(OLD), "was_member"),
     "a stranger names the address of a member": ([SLAVE], broker(NEW).but(announced_by=STRANGER), None),
-    "a member behind a gateway": ([SLAVE.but(announced_by=NAT)], broker(NEW).but(announced_by=NAT), Excuse.WAS_MEMBER),
+    "a member behind a gateway": ([SLAVE.but(announced_by=NAT)], broker(NEW).but(announced_by=NAT), "was_member"),
     "a stranger announced a member's address later": (
         [SLAVE, SLAVE.but(announced_by=STRANGER)], broker(NEW).but(announced_by=STRANGER), None,
     ),
@@ -149,21 +149,21 @@ def test_a_broker_that_left_returns_while_another_has_its_id(manager: Manager, h
             manager.scan()
     join(manager, broker(NEW, 0))
     assert holder(manager, broker(OLD)) is not None
-    assert excuse(manager, broker(OLD)) is Excuse.WAS_MEMBER
+    assert excuse(manager, broker(OLD)) == "was_member"
 
 
 def test_who_replaced_an_unconfirmed_broker_is_replaced_by_it(manager: Manager) -> None:
     join(doubted(manager), broker(STRANGER))
-    assert excuse(manager, broker(OLD)) is Excuse.WAS_MEMBER
+    assert excuse(manager, broker(OLD)) == "was_member"
 
 
 def test_the_owner_of_the_group_may_take_over_and_is_looked_for_last(manager: Manager) -> None:
     """To find principals, a signature over the whole body may be computed."""
-    assert excuse(manager, broker(STRANGER), owner("other"), owner("b*")) is Excuse.OWNS_GROUP
+    assert excuse(manager, broker(STRANGER), owner("other"), owner("b*")) == "owns_group"
     assert excuse(manager, broker(STRANGER), owner("other"), Principal("p", frozenset({Access.BROKER}))) is None
     join(manager, SLAVE)
     by, looked_for = broker(NEW), iter([owner("*")])
-    assert excuse_of(manager.tables, NAME, by.addr, NEW, looked_for) is Excuse.WAS_MEMBER
+    assert excuse_of(manager.tables, NAME, by.addr, NEW, looked_for) == "was_member"
     assert next(looked_for, None) is not None
 
 

@@ -349,7 +349,7 @@ def test_a_refusal_names_the_key_that_was_claimed_and_a_right_signature_is_the_s
     assert event is not None
     assert (event.access_key, event.reason) == ("rocketmq", "wrong_signature")
     verdict = judged("enforce", signed(WIPE), "192.0.2.1")
-    assert (verdict.error, verdict.principal, verdict.access_key) == (None, "operator", "rocketmq")
+    assert (verdict.error, verdict.principals, verdict.access_key) == (None, ("operator",), "rocketmq")
 
 
 def test_a_policy_that_ended_is_not_kept_by_connections() -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import orjson
 import pytest
@@ -579,14 +581,18 @@ def test_names_and_codes_that_peers_choose_make_no_labels(managed: Managed) -> N
     assert len(seen.samples) - before < 120
 
 
-def test_a_family_with_too_many_series_or_too_long_a_label_is_cut_and_that_is_counted() -> None:
+def test_a_family_with_too_many_series_or_too_long_a_label_is_cut_and_that_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     labels = ("x" * LABEL_CHARACTERS_MAX, "x" * (LABEL_CHARACTERS_MAX + 1))
     long = counter("long_total", "?", lambda _: dict.fromkeys(labels, 1), {"n": "?"})
     many = counter("many_total", "?", lambda _: {str(n): n for n in range(SERIES_MAX + 1)}, {"n": "?"})
+    view: Any = SimpleNamespace(facts=SimpleNamespace(measure=id, watch=id))
     for family, shown in ((long, 1), (many, SERIES_MAX)):
-        collector = exposition._Collector([family])
-        collector.scene = "a scene"  # type: ignore[assignment]
-        cut, count = collector.collect()
+        monkeypatch.setattr(exposition, "THEMES", {"": (family,)})
+        text = exposition.MetricsText(view)
+        text.scene = "a scene"  # type: ignore[assignment]
+        cut, count = text.collect()
         assert (len(cut.samples), count.samples[0].value) == (shown, 1)
 
 

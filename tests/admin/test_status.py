@@ -19,6 +19,7 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import eventually
 from rocketns.admin import recent
 from rocketns.admin.api import history
+from rocketns.admin.api.copies import GROUPS_MAX, closed_groups
 from rocketns.admin.api.paging import dumps
 from rocketns.admin.api.reasons import (
     COMMAND_CHARACTERS_MAX,
@@ -34,7 +35,7 @@ from rocketns.admin.api.reasons import (
 )
 from rocketns.admin.api.rows import BrokerStateRow, State
 from rocketns.admin.api.status import own_name
-from rocketns.admin.recent import GROUPS_MAX, WORDS, Recent, RecentChange, closed_groups, said
+from rocketns.admin.recent import WORDS, EventRow, Recent, worded
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.state import MISSING, NOT_READ, OWN, Disagreement, FleetState, Member, Part, Side
@@ -211,7 +212,7 @@ NOT_TOLD = {e.BrokerIdsLeft, e.GroupChanged, e.MinBrokerIdChanged, e.FleetDiffer
 def test_each_kind_with_words_is_told() -> None:
     recent = Recent()
     recent.watch([event for event, _ in TOLD.values()], Now(0, 0))
-    assert {one.event: str(said(one)) for one in recent.events} == {name: text for name, (_, text) in TOLD.items()}
+    assert {one.event: worded(one).text for one in recent.events} == {name: text for name, (_, text) in TOLD.items()}
     assert TOLD.keys() == WORDS.keys()
     assert {type(event) for event, _ in TOLD.values()} | NOT_TOLD == set(get_args(e.Event))
 
@@ -245,7 +246,7 @@ def test_nothing_is_critical_while_brokers_have_had_no_time_to_register() -> Non
 def test_a_pause_of_this_server_stands_before_the_heartbeats_that_it_made_late(
     silent_ms: int, paused_ms_ago: int, says: str
 ) -> None:
-    pause = RecentChange(1, NOW_MS - paused_ms_ago, "stall", amount=STALL_MS)
+    pause = EventRow(1, NOW_MS - paused_ms_ago, "stall", amount=STALL_MS)
     late = replace(row("late", silent_ms), id=0, late_ms=66_000)
     found = assess(StatusScene((late,), changes=[pause], now_ms=NOW_MS))
     assert [one.text for one in found] == ["This name server did not run for 3 seconds", says]
@@ -253,7 +254,7 @@ def test_a_pause_of_this_server_stands_before_the_heartbeats_that_it_made_late(
 
 def test_a_master_that_was_moved_was_last_at_its_last_address() -> None:
     said = (("reg", "a:1"), ("reg", "a:2"), ("conflict", "a:3"))
-    changes = [RecentChange(number, 0, event, "C", "b", 0, address) for number, (event, address) in enumerate(said)]
+    changes = [EventRow(number, 0, event, "C", "b", 0, address) for number, (event, address) in enumerate(said)]
     slave = row("live", 0)
     (found,) = assess(StatusScene((slave, replace(slave, broker="c")), changes=changes))
     assert found.text == "No master: b (last at a:2), c"
@@ -270,7 +271,7 @@ def pauses(*seconds_ms: tuple[int, int]) -> Recent:
 
 def test_pauses_of_ten_minutes_are_one_change_with_their_number_and_the_longest() -> None:
     ring = pauses((0, 1_000), (1, 2_500), (599, 1_200), (600, 1_100))
-    assert [str(said(one)) for one in ring.events] == [
+    assert [worded(one).text for one in ring.events] == [
         "KV item n k is v",
         "this name server did not run for 2.5 s, the longest of 3 pauses",
         "this name server did not run for 1.1 s",
@@ -357,7 +358,7 @@ OF_STATUS = 192 * 1024  # bytes that docs/design/limits.md leaves to the status 
 
 
 def lost(names: list[str]) -> list[str]:
-    changes = [RecentChange(seq, 0, "down", name, name, 0, name, "expired") for seq, name in enumerate(names)]
+    changes = [EventRow(seq, 0, "down", name, name, 0, name, "expired") for seq, name in enumerate(names)]
     return [row.broker for row in lost_brokers((), changes, 0)]
 
 

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from interop.harness.wire import eventually
-from rocketns.admin import recent
+from rocketns.admin.api import paging
 from rocketns.admin.page import RANGES_MAX, chosen, stream
 from rocketns.server.http import connections
 from tests.admin.conftest import Broker, Managed
@@ -46,6 +46,7 @@ def test_heartbeats_and_changes_come_as_they_happen(managed: Managed) -> None:
         broker.register()
         reader.sendall(REQUEST)
         read_until(reader, b"event: status")
+        managed.advance(1_000)
         broker.beat()
         assert read_beats(reader) == [["C1", "10.0.0.1:10911", managed.clock.now().epoch_ms]]
         broker.unregister()
@@ -110,9 +111,10 @@ def test_long_names_are_cut_in_heartbeats(managed: Managed) -> None:
         broker.register()
         reader.sendall(REQUEST)
         read_until(reader, b"event: status")
+        managed.advance(1_000)
         broker.beat()
         beats = read_beats(reader)
-    assert len(beats[0][0]) == recent.NAME_CHARACTERS_MAX
+    assert beats[0][0] == "c" * paging.NAME_CHARACTERS_MAX + "… (cut, 4096 characters)"
 
 
 def test_a_page_is_served_under_its_own_names_only_with_a_strict_policy(managed: Managed) -> None:

@@ -55,6 +55,20 @@ def test_a_copy_is_made_once_for_all_who_ask_at_the_same_time_and_soon_after(
     assert made == [3000]
 
 
+def test_a_copy_that_rests_is_shared_as_many_times_as_long_as_it_took(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "COPY_AGE_S", 0.0)
+
+    async def question(view: ControlView) -> None:
+        await view.copy(rows, 1_000_000)
+        await asyncio.sleep(0)
+        await view.copy(rows, 1_000_000)
+
+    ask(question)
+    assert made == [3000]
+
+
 def test_rows_that_are_read_are_made_for_each_who_asks(ask: Ask) -> None:
     async def question(view: ControlView) -> list[tuple[int, ...]]:
         return [await view.read(rows), await view.read(rows)]

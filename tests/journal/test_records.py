@@ -6,7 +6,7 @@ import json
 import threading
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 import pytest
@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from rocketns.journal import encoding, record, restore
 from rocketns.journal.chain import NO_HASH
-from rocketns.journal.effects import LARGE_BEAT_BYTES, LARGE_BEAT_EVERY_MS
+from rocketns.journal.effects import LARGE_BEAT_BYTES, LARGE_BEAT_EVERY_MS, WRITERS
 from rocketns.journal.journal import Journal
 from rocketns.journal.record import KINDS
 from rocketns.journal.restore import JournalPass
 from rocketns.journal.segments import Segment, StoredFile, day_of
 from rocketns.protocol.body.route import DataVersion, queue_data
-from rocketns.routeinfo import liveness
+from rocketns.routeinfo import events, liveness
 from rocketns.routeinfo.doubt import Doubt, DoubtReason
 from rocketns.routeinfo.events import (
     AdminRequested,
@@ -215,6 +215,11 @@ def test_kv_items_and_properties(told: Told) -> None:
     ]
 
 
+def test_each_event_has_records_or_none_for_a_reason() -> None:
+    without = {events.BrokerConflict, events.BrokerRefused, events.MinBrokerIdChanged, events.FleetDiffers}
+    assert WRITERS.keys() | without == set(get_args(events.Event))
+
+
 def put(names: list[str]) -> TopicsPut:
     return TopicsPut(BROKER, [TopicChange(name, None, NORMAL) for name in names], Cause.TOPIC)
 
@@ -266,7 +271,7 @@ def test_a_record_that_cannot_be_made_is_counted_and_hurts_nobody(
     def broken(*_: Any) -> None:
         raise RuntimeError("planted")
 
-    monkeypatch.setattr(told.journal._effects, "_heartbeat", broken)
+    monkeypatch.setitem(WRITERS, BrokerHeartbeat, broken)
     for _ in range(3):
         told.journal.record([BrokerHeartbeat(CLUSTER, ADDR, 0)], 0, BOOT_MS)
     assert told.events(ConfigChanged("a", "b")) == [{"ev": "drop", "lost": 3}, {"ev": "config", "key": "a", "val": "b"}]

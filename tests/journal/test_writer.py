@@ -8,6 +8,7 @@ import random
 import threading
 from collections import deque
 from collections.abc import Iterator
+from concurrent import futures
 from datetime import date
 from pathlib import Path
 
@@ -96,13 +97,13 @@ def test_records_count_as_written_after_a_sync(journalled: Journalled, monkeypat
 def test_what_a_sync_brought_to_the_disk_is_released_before_anything_is_settled(
     journalled: Journalled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The syncer is idle a moment before it wakes the writer: here that moment lasts."""
-    writer, syncer = journalled.writer, journalled.writer._syncer
+    """A sync has ended a moment before it wakes the writer: here that moment lasts."""
+    writer = journalled.writer
     tried, waits_again, goes_on = threading.Event(), threading.Event(), threading.Event()
-    wait, wake = writer._wake.wait, syncer._when_done
-    monkeypatch.setattr(writer, "_after_attempt", lambda: (syncer.wait(), tried.set()))
+    wait, wake = writer._wake.wait, writer.wake
+    monkeypatch.setattr(writer, "_after_attempt", lambda: (futures.wait(filter(None, [writer._syncing])), tried.set()))
     monkeypatch.setattr(writer._wake, "wait", lambda: (tried.is_set() and waits_again.set(), wait()))
-    monkeypatch.setattr(syncer, "_when_done", lambda: (goes_on.wait(WITHIN_S), wake()))
+    monkeypatch.setattr(writer, "wake", lambda *, sync: ((sync or goes_on.wait(WITHIN_S)), wake(sync=sync)))
     writer.push(Chunk(segment(), line(1)))
     assert waits_again.wait(WITHIN_S)
     assert not writer.wait_until_settled(0)

@@ -109,7 +109,7 @@ def test_peers_with_the_same_routes_agree() -> None:
     world = watched(Scripted(BROKERS, TOPICS), Scripted(BROKERS, TOPICS), test=test)
     assert (world.found, world.events) == (set(), [])
     own, first, _ = world.watch.state.members
-    assert (own.addr, own.broker_groups, own.topics, first.kind, first.broker_groups) == (OWN, 2, 2, "other", 2)
+    assert (own.address, own.broker_groups, own.topics, first.kind, first.broker_groups) == (OWN, 2, 2, "other", 2)
 
 
 @pytest.mark.parametrize(

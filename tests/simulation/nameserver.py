@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -20,7 +22,7 @@ from rocketns.config import Configuration
 from rocketns.files import Done, FileWriter, WrittenFile
 from rocketns.journal import journal
 from rocketns.journal.segments import Store
-from rocketns.journal.writer import Chunk, OpenFile, Retention, Syncer, Writer
+from rocketns.journal.writer import Chunk, OpenFile, Retention, Writer
 from rocketns.namesrv_controller import NamesrvController
 from rocketns.processor.context import Now
 from rocketns.routeinfo.events import Event
@@ -37,34 +39,6 @@ from tests.simulation.world import START_EPOCH_MS, Process, Violation, VirtualLo
 Working = tuple[Process, Callable[[], int]]
 
 
-class SyncWork(Syncer):
-    """Syncs at an instant of its own, some time after it was asked."""
-
-    def __init__(self, when_done: Callable[[], None], working: Working) -> None:
-        super().__init__(when_done)
-        self._process, self._delay_us = working
-
-    def begin(self, sync: Callable[[], None]) -> None:
-        self._sync = sync
-        self._idle.clear()
-        self._process.after(self._delay_us(), self._sync_now)
-
-    def wait(self) -> None:
-        """The requested sync happens now."""
-        self._sync_now()
-
-    def _sync_now(self) -> None:
-        sync, self._sync = self._sync, None
-        if sync is None:
-            return
-        try:
-            sync()
-        except OSError as error:
-            self._error = error
-        self._idle.set()
-        self._when_done()
-
-
 class JournalWork(Writer):
     """The journal's writer. ``lines`` are all lines that it was given."""
 
@@ -74,7 +48,7 @@ class JournalWork(Writer):
         self.store = store
         self._written: list[tuple[OpenFile, int, int]] = []
         self._process, self._delay_us = working
-        self._syncer = SyncWork(lambda: self.wake(sync=False), working)
+        self._to_sync: Callable[[], None] | None = None
         self._is_started = self._is_due = False
 
     @property
@@ -107,6 +81,21 @@ class JournalWork(Writer):
         if is_new and chunk.end is not None:
             self._written.append((file, chunk.end, lines))
         return file
+
+    def _begin_sync(self, sync: Callable[[], None]) -> None:
+        """It happens some time later, or when the journal waits for it."""
+        self._syncing = Future()
+        self._to_sync = partial(self._sync_aside, sync, self._syncing)
+        self._process.after(self._delay_us(), self._sync_due)
+
+    def _sync_due(self) -> None:
+        to_sync, self._to_sync = self._to_sync, None
+        if to_sync is not None:
+            to_sync()
+
+    def _end_sync(self) -> None:
+        self._sync_due()
+        super()._end_sync()
 
     def _rewind(self) -> None:
         super()._rewind()

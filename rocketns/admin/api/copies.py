@@ -17,6 +17,8 @@ from rocketns.routeinfo.tables import BrokerLiveInfo
 from rocketns.server.facts import Facts
 
 KV_CHARACTERS_MAX = 4096
+GROUPS_MAX = 100  # that are named
+WIPED_CHARACTERS_MAX = 4_000  # of the names before the last one
 NAMED_BROKERS_MAX = 16
 
 
@@ -154,3 +156,19 @@ def copy_views(facts: Facts) -> Iterator[ViewRow | None]:
             lookups=lookups.get(view.name, 0),
             bytes=sizes.get(view.name, 0),
         )
+
+
+def closed_groups(facts: Facts) -> Iterator[str | None]:
+    """The groups without a topic that may be written, at most GROUPS_MAX, fewer where their names are long."""
+    table, groups = facts.tables.topic_queue_table, facts.tables.broker_addr_table
+    closed: set[str] = set()
+    open_: set[str] = set()
+    for topic in list(table):
+        for name, one in table.get(topic, {}).items():
+            (open_ if one.perm & PERM_WRITE else closed).add(name)
+        yield None
+    room = WIPED_CHARACTERS_MAX
+    for name in sorted(name for name in closed - open_ if name in groups)[:GROUPS_MAX]:
+        if room > 0:
+            yield name
+        room -= len(name)

@@ -14,7 +14,7 @@ from rocketns.admin.api.route import ROUTE_PARAMETERS, copy_route, route_row
 from rocketns.admin.api.rows import ErrorRow
 from rocketns.admin.api.status import read_status
 from rocketns.admin.api.tables import TABLES, ApiSource, ApiTable
-from rocketns.admin.recent import Recent, Wiped
+from rocketns.admin.recent import Recent
 from rocketns.admin.view import ControlView
 
 SOURCE = web.AppKey("source", ApiSource)
@@ -26,7 +26,7 @@ def add(app: web.Application, view: ControlView) -> None:
     view.facts.watch(recent.watch)
     view.facts.reactors.tell_clients()
     app.cleanup_ctx.append(history.follow)
-    app[SOURCE] = source = ApiSource(view, recent, Wiped(view, recent), history)
+    app[SOURCE] = source = ApiSource(view, recent, history)
     described = orjson.dumps(document(), option=orjson.OPT_INDENT_2)
     app.router.add_get(f"{ROOT}/status", partial(_status, source))
     app.router.add_get(f"{ROOT}/route", partial(_route, source))

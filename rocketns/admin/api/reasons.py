@@ -15,7 +15,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from rocketns.admin.api.rows import BrokerStateRow, Level, LostRow, MissingRow, ReasonRow
-from rocketns.admin.recent import GONE, PAUSES_TOGETHER_MS, Phrase, RecentChange, at_address, member
+from rocketns.admin.recent import GONE, PAUSES_TOGETHER_MS, EventRow, Phrase, at_address, listed, member, phrase
 from rocketns.config.properties import PREFIX
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.missing import MissingReason
@@ -138,7 +138,7 @@ class StatusScene(NamedTuple):
     lost: tuple[LostRow, ...] = ()
     wiped: tuple[str, ...] = ()
     missing: tuple[MissingRow, ...] = ()
-    changes: Sequence[RecentChange] = ()
+    changes: Sequence[EventRow] = ()
     fleet: FleetState = FleetState(0)
     now_ms: int = 0
     address: str = ""
@@ -258,7 +258,7 @@ def _of_topics(scene: StatusScene) -> Iterator[ReasonRow]:
     yield reason("missing", [one.topic for one in missing], remedy=remedy, commands=_lines(*lines))
 
 
-def lost_brokers(brokers: Sequence[BrokerStateRow], recent: Sequence[RecentChange], now_ms: int) -> tuple[LostRow, ...]:
+def lost_brokers(brokers: Sequence[BrokerStateRow], recent: Sequence[EventRow], now_ms: int) -> tuple[LostRow, ...]:
     """Those that were lost lately and are not back, the latest first."""
     here = {(row.broker, row.id) for row in brokers}
     lost: dict[tuple[str, int], LostRow] = {}
@@ -287,9 +287,9 @@ def _of_pauses(scene: StatusScene) -> Iterator[ReasonRow]:
 def _of_fleet(scene: StatusScene) -> Iterator[ReasonRow]:
     for one in scene.fleet.members:
         if not one.is_readable and one.error != NOT_READ:
-            doctor = _lines(("rocketns", "doctor", one.addr))
-            yield reason("unreadable", [one.addr], detail=one.error, commands=doctor)
-    others = [one.addr for one in scene.fleet.members if one.addr != OWN and one.is_readable]
+            doctor = _lines(("rocketns", "doctor", one.address))
+            yield reason("unreadable", [one.address], detail=one.error, commands=doctor)
+    others = [one.address for one in scene.fleet.members if one.address != OWN and one.is_readable]
     asked = ";".join((scene.address, *others))
     for kind in FactKind:
         found = [one for one in scene.fleet.disagreements if one.kind is kind and not one.follows]
@@ -338,11 +338,9 @@ def reason(
     level, message, usual, many = TROUBLES[kind]
     remedy = remedy or Phrase(usual)
     shown = tuple(one[:NAME_CHARACTERS_MAX] for one in names[:NAMES_MAX])
-    said = tuple(said) or shown
-    more = len(names) - len(shown)
-    listed = ", ".join(map(str, said)) + (f" and {more} more" if more else "")
-    text = (many if many is not None and n != 1 else message) % {"names": listed, "n": f"{n or 0:,}"}
+    values = {"names": listed(said or shown, len(names) - len(shown)), "n": f"{n or 0:,}"}
+    sentence = phrase(many if many is not None and n != 1 else message, values)
     detail = detail[:DETAIL_CHARACTERS_MAX]
-    text = f"{text}: {detail}" if detail else text
+    text = ": ".join(filter(None, (str(sentence), detail)))
     name = kind.partition(":")[0]
-    return ReasonRow(level, text, name, message, many, n, shown, more, detail, (), said, str(remedy), remedy, commands)
+    return ReasonRow(level, text, name, sentence, n, shown, detail, (), str(remedy), remedy, commands)

@@ -127,22 +127,6 @@ class ConnectionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class NameServerRow:
-    """One name server of the fleet: this one, or one of ``rocketns.peers``."""
-
-    address: Annotated[str, "as in rocketns.peers; this name server is 'this name server'"]
-    kind: Annotated[str, "rocketns; other, as Java's; empty while it is not known"]
-    error: Annotated[str, "why it cannot be read; empty if it can"]
-    since: Annotated[int, "since when it can be read, or cannot"]
-    read: Annotated[EpochMs, "when it was read last"]
-    broker_groups: Annotated[int | None, "null while it is not known"]
-    topics: Annotated[int | None, "null while it is not known"]
-    differing_brokers: Annotated[int, "broker groups about which it differs from this one"]
-    differing_topics: Annotated[int, "topics about which it differs from this one"]
-    following_topics: Annotated[int, "of them, those that differ only in brokers which one of the two lacks"]
-
-
-@dataclass(frozen=True, slots=True)
 class MissingRow:
     """A topic that was asked for, and has no route."""
 
@@ -204,15 +188,11 @@ class ReasonRow:
     level: Level
     text: Annotated[str, "a sentence in English"]
     name: Annotated[str, "of this kind of trouble"]
-    message: Annotated[str, "the sentence with %(names)s and %(n)s for what comes from the tables; other languages are "
-                       "found by it"]  # fmt: skip
-    many: Annotated[Text, "its plural, for n other than 1"]
+    said: Annotated[Phrase, "the sentence in parts, without its detail; other languages are found by its messages"]
     n: Annotated[int | None, "a number in the sentence, or how many topics follow from it"]
     names: Annotated[tuple[str, ...], "the first ones, 5 at most"]
-    more: Annotated[int, "further names"]
     detail: Annotated[str, "why, in technical words"]
     ids: Annotated[tuple[int, ...], "of brokers: the id beside each name, 0 is the master; otherwise empty"]
-    said: Annotated[tuple[str | Phrase, ...], "the names with what is known of each, such as a role or an address"]
     remedy: Annotated[str, "what to do first, in English"]
     remedy_said: Annotated[Phrase, "the same in parts; other languages are found by its message"]
     commands: Annotated[tuple[str, ...], "lines for a shell or a properties file, to copy: 4 at most"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_args
 
@@ -16,7 +16,6 @@ from rocketns.admin.api.rows import (
     DisagreementRow,
     KvRow,
     MissingRow,
-    NameServerRow,
     Role,
     SaidQueuesRow,
     SideRow,
@@ -24,12 +23,12 @@ from rocketns.admin.api.rows import (
     TopicRow,
     ViewRow,
 )
-from rocketns.admin.recent import EventRow, Recent, Wiped, event_row
+from rocketns.admin.recent import EventRow, Recent, worded
 from rocketns.admin.view import ControlView, Copier
 from rocketns.config.properties import java_name
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.missing import MissingReason
-from rocketns.fleet.state import MISSING, Side
+from rocketns.fleet.state import MISSING, Member, Side
 
 _FOLLOWS = Parameter(
     "follows", "topics that follow from this broker group; empty: only what follows from none",
@@ -43,7 +42,6 @@ class ApiSource:
 
     view: ControlView
     recent: Recent
-    wiped: Wiped
     history: LastHour
 
 
@@ -105,11 +103,11 @@ async def _history(source: ApiSource, _: object) -> Sequence[HistoryRow]:
 
 
 async def _events(source: ApiSource, _: object) -> Sequence[EventRow]:
-    return [event_row(one) for one in source.recent.events.copy()]
+    return [worded(one) for one in source.recent.events.copy()]
 
 
-async def _name_servers(source: ApiSource, _: object) -> Sequence[NameServerRow]:
-    return [NameServerRow(*astuple(one)) for one in source.view.facts.fleet.members]
+async def _name_servers(source: ApiSource, _: object) -> Sequence[Member]:
+    return source.view.facts.fleet.members
 
 
 async def _disagreements(source: ApiSource, _: object) -> Sequence[DisagreementRow]:
@@ -149,7 +147,7 @@ TABLES = (
           _copied(copies.copy_connections),
           ("peer", "since", "requests", "waiting", "language", "version"),
           (_search("peer"), _equals("language"))),
-    ApiTable("nameservers", "Name servers of the fleet: this one and rocketns.peers", NameServerRow, _name_servers,
+    ApiTable("nameservers", "Name servers of the fleet: this one and rocketns.peers", Member, _name_servers,
           ("address", "since", "differing_brokers", "differing_topics"), (_search("address"),)),
     ApiTable("disagreements", "What the name servers of the fleet disagree about", DisagreementRow, _disagreements,
           ("since", "kind", "name"),

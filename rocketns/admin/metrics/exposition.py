@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate, islice
+from collections.abc import Callable, Iterator, Mapping
+from itertools import accumulate, chain, islice
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
@@ -38,15 +38,17 @@ def add(app: web.Application, view: ControlView) -> None:
     app.router.add_get("/metrics", MetricsText(view).answer)
 
 
-class MetricsText:
+class MetricsText(Collector):
     """``answer`` is the handler."""
+
+    scene: MetricsScene  # set before each scrape
 
     def __init__(self, view: ControlView) -> None:
         self._view = view
         self._measures, self._tally = Measures(), Tally()
-        self._collector = _Collector([family for theme in THEMES.values() for family in theme])
+        self._cut = 0
         self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(self._collector)
+        self._registry.register(self)
         for own in (ProcessCollector, PlatformCollector, GCCollector):
             own(registry=self._registry)
         self._texts: dict[str, bytes] = {}
@@ -61,12 +63,20 @@ class MetricsText:
             text = self._texts.get(content_type)
             if text is None:
                 (tables,) = await self._view.copy(sizes)
-                self._collector.scene = MetricsScene(self._view, self._measures, self._tally, tables)
+                self.scene = MetricsScene(self._view, self._measures, self._tally, tables)
                 if len(self._texts) >= FORMATS_MAX:
                     self._texts.clear()
                 self._texts[content_type] = text = encode(self._registry)
                 asyncio.get_running_loop().call_later(TEXT_AGE_S, self._texts.pop, content_type, None)
         return web.Response(body=text, headers={"Content-Type": content_type})
+
+    def collect(self) -> Iterator[Metric]:
+        """All families, as the client library asks for them."""
+        for family in chain.from_iterable(THEMES.values()):
+            metric, is_whole = metric_of(family, self.scene)
+            self._cut += not is_whole
+            yield metric
+        yield CounterMetricFamily(CUT, CUT_MEANING, value=self._cut)
 
 
 def _encoder(accepted: str) -> tuple[Callable[[CollectorRegistry], bytes], str]:
@@ -75,23 +85,6 @@ def _encoder(accepted: str) -> tuple[Callable[[CollectorRegistry], bytes], str]:
         return choose_encoder(accepted)
     except (TypeError, ValueError, LookupError):
         return choose_encoder("")
-
-
-class _Collector(Collector):
-    """The families as the client library wants them, of ``scene``, which is set before each scrape."""
-
-    scene: MetricsScene
-
-    def __init__(self, families: Sequence[Family]) -> None:
-        self._families = families
-        self._cut = 0
-
-    def collect(self) -> Iterator[Metric]:
-        for family in self._families:
-            metric, is_whole = metric_of(family, self.scene)
-            self._cut += not is_whole
-            yield metric
-        yield CounterMetricFamily(CUT, CUT_MEANING, value=self._cut)
 
 
 def metric_of(family: Family, scene: MetricsScene) -> tuple[Metric, bool]:

@@ -79,16 +79,14 @@ def _is_heartbeat(event: e.Event) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """``entries``: pairs of a topic and a broker. Brokers are live addresses; a late one is still live.
+    """``entries``: pairs of a topic and a broker. ``brokers``: how many live addresses, by state.
 
     ``topic_bytes``: of the topic table's dictionaries and names; queue data are shared by topics, and not counted.
     """
 
     entries: int
     topic_bytes: int
-    live: int
-    late: int
-    unconfirmed: int
+    brokers: Mapping[str, int]
 
 
 def sizes(facts: Facts) -> Iterator[Sizes | None]:
@@ -103,7 +101,7 @@ def sizes(facts: Facts) -> Iterator[Sizes | None]:
         entries += len(queues)
         topic_bytes += getsizeof(topic) + getsizeof(queues)
         yield None
-    yield Sizes(entries, topic_bytes, **states)
+    yield Sizes(entries, topic_bytes, states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +270,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
                 lambda s: {_names(*one): number for one, number in list(s.tally.admin_requests.items())}, ANSWERED),
         counter("rocketns_access_decisions_total", "Requests that access control decided. Those that reactors let pass "
                 "are in rocketns_lookups_total.",
-                lambda s: {(access.value, mode.word, reason, key): number for (access, mode, reason, key), number
+                lambda s: {(access.value, mode.value, reason, key): number for (access, mode, reason, key), number
                            in list(s.facts.context.guard.decisions.items())},
                 {"class": "of the request: `lookup`, `read`, `broker`, `admin` …",
                  "mode": "`enforce`: refused, if there is a reason; `observe`: answered",
@@ -280,8 +278,7 @@ THEMES: dict[str, tuple[Family, ...]] = {
                  "key": "the access key, one of the policy; empty for none, `unknown` for all others"}),
     ),
     "Brokers, topics and settings": (
-        gauge("rocketns_brokers", "Addresses of brokers that are in the routes.",
-              lambda s: {"live": s.sizes.live, "late": s.sizes.late, "unconfirmed": s.sizes.unconfirmed},
+        gauge("rocketns_brokers", "Addresses of brokers that are in the routes.", lambda s: s.sizes.brokers,
               {"state": f"`live`; `late`: silent for more than {LATE_PERCENT} % of its time-out; `unconfirmed`: "
                         "restored, or silent together with many others, and not heard since"}),
         gauge("rocketns_broker_groups", "Broker names.", lambda s: len(s.facts.tables.broker_addr_table)),

@@ -1,7 +1,7 @@
 """``/api/v1/stream``: server-sent events, a message a second for all readers together.
 
 * ``status``: what ``/api/v1/status`` answers.
-* ``beats``: ``[[cluster, address, time], …]``, the heartbeats of the last second.
+* ``beats``: ``[[cluster, address, time], …]``, the brokers that were heard since the last message.
 * ``changes``: the new rows of ``/api/v1/events``.
 * ``gap``: this reader was too slow, or more happened than is kept or sent. It should read everything again.
 
@@ -17,11 +17,12 @@ from collections import deque
 from aiohttp import web
 
 from rocketns.admin.answers import open_stream
+from rocketns.admin.api.copies import copy_brokers
 from rocketns.admin.api.openapi import ROOT
 from rocketns.admin.api.paging import dumps
 from rocketns.admin.api.status import read_status
 from rocketns.admin.api.tables import ApiSource
-from rocketns.admin.recent import BEATS_MAX, event_row
+from rocketns.admin.recent import worded
 from rocketns.admin.view import Busy
 
 PATH = f"{ROOT}/stream"
@@ -31,6 +32,8 @@ CHANGES_MAX = 100  # in a message
 # Beats or changes that take more are a gap.
 MESSAGE_BYTES_MAX = 512 * 1024
 RETRY_MS = 2000
+# Between two heartbeats of a broker. Their times are of two clocks, each in whole ms.
+BEAT_MS_MIN = 10
 
 
 class Broadcast:
@@ -42,6 +45,7 @@ class Broadcast:
         self._made = asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
         self._seen = 0
+        self._heard: dict[tuple[str | None, str], int] = {}  # the last heartbeats, by cluster and address
         self.readers = 0
         self.number = 0  # of the last message
 
@@ -49,17 +53,13 @@ class Broadcast:
         """One more reader. The first one starts the messages."""
         self.readers += 1
         if self._task is None:
-            recent = self._source.recent
-            recent.take_beats()
-            recent.wants_beats = True
-            self._seen = recent.last
+            self._seen, self._heard = self._source.recent.last, {}
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     def leave(self) -> None:
         """One reader less. The last one ends the messages."""
         self.readers -= 1
         if not self.readers and self._task is not None:
-            self._source.recent.wants_beats = False
             self._task.cancel()
             self._task = None
 
@@ -82,20 +82,26 @@ class Broadcast:
                 self._made.notify_all()
 
     async def _next(self) -> bytes:
-        recent = self._source.recent
         try:
             message = _message("status", await read_status(self._source))
+            beats = await self._new_beats()
         except Busy as error:
-            message = _message("busy", {"error": str(error)})
-        beats = recent.take_beats()
+            return _message("busy", {"error": str(error)})
+        recent = self._source.recent
         last, self._seen = self._seen, recent.last
-        changes = [one for one in recent.events.copy() if last < one.seq <= self._seen]
-        if len(beats) == BEATS_MAX or len(changes) > CHANGES_MAX:
+        changes = [worded(one) for one in recent.events.copy() if last < one.seq <= self._seen]
+        if len(changes) > CHANGES_MAX:
             return message + _message("gap", {})
-        news = (_message("beats", beats) if beats else b"") + (
-            _message("changes", [event_row(one) for one in changes]) if changes else b""
-        )
+        news = (_message("beats", beats) if beats else b"") + (_message("changes", changes) if changes else b"")
         return message + (news if len(news) <= MESSAGE_BYTES_MAX else _message("gap", {}))
+
+    async def _new_beats(self) -> list[tuple[str | None, str, int]]:
+        """Of brokers that were known and heard before. Others are changes."""
+        rows = await self._source.view.copy(copy_brokers)
+        before, self._heard = self._heard, {
+            (row.cluster, row.address): row.last_heartbeat for row in rows if row.last_heartbeat is not None
+        }  # fmt: skip
+        return [(*key, at) for key, at in self._heard.items() if at - before.get(key, at) >= BEAT_MS_MIN]
 
 
 def _message(event: str, value: object) -> bytes:

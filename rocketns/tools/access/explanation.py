@@ -98,7 +98,7 @@ class Explanation:
         code = self.asked.code
         rows = [("request", f"{code} {request_name(code)}"),
                 ("class", f"{'none' if self.asked.access is Access.OFF else self.asked.access}, "
-                          f"mode {self.mode.word}"),
+                          f"mode {self.mode}"),
                 ("sender", _sender(self.evidence, self.question.certificates)),
                 ("decision", self.outcome if self.decision.reason is None else
                  f"{self.outcome} ({self.decision.reason})"), ("why", self.why())]  # fmt: skip

@@ -103,9 +103,9 @@ def _is_always(one: Principal, networks: Sequence[Network], other: Principal) ->
 
 def summary(policy: Policy) -> Report:
     """Of a policy that can be used."""
-    modes = [(access.value, policy.mode_of(access).word) for access in RIGHTS]
+    modes = [(access.value, policy.mode_of(access).value) for access in RIGHTS]
     principals = TextTable(("PRINCIPAL", "KNOWN BY", "MAY", "ONLY"), [_row(one) for one in policy.principals])
-    return [TextTable(("CLASS", "MODE"), [*modes, ("takeover", policy.takeover.word)]),
+    return [TextTable(("CLASS", "MODE"), [*modes, ("takeover", policy.takeover.value)]),
             *([principals] if policy.principals else []), *(f"notice: {one}" for one in notices(policy))]  # fmt: skip
 
 

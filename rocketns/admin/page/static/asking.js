@@ -92,12 +92,10 @@ async function readMessages(body, takers) {
     if (done) return;
     const messages = (rest + value).split("\n\n");
     rest = messages.pop();
-    for (const message of messages) take(message, takers);
+    for (const message of messages) {
+      // The value is JSON, which has no line ends, so a message has one line of data.
+      const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(message) ?? [];
+      takers[event]?.(JSON.parse(data));
+    }
   }
-}
-
-// The value is JSON, which has no line ends, so a message has one line of data.
-function take(message, takers) {
-  const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(message) ?? [];
-  takers[event]?.(JSON.parse(data));
 }

@@ -130,24 +130,13 @@ function showTable() {
   showRows();
 }
 
-// They are changed and not made again: one may have the focus.
 function showButtons(numbers) {
   for (const [state, number] of numbers) {
-    const id = `state-${state}`;
-    const button = byId(id) ?? made(state, id);
+    const button = byId(`state-${state}`);
     button.hidden = !number && state !== "live";
     button.setAttribute("aria-pressed", String(chosen === state));
     setText(button.lastChild, count(number));
   }
-}
-
-function made(state, id) {
-  const [text, level] = STATES[state];
-  const button = makeButton(`chip ${state} ${level}`, () => choose(chosen === state ? "" : state),
-    make("span", "", _(text)), " ", make("b"));
-  button.id = id;
-  byId("states").append(button);
-  return button;
 }
 
 // All brokers in a state, or with a part of a name.
@@ -233,6 +222,12 @@ function heardCell(broker) {
 }
 
 export function startTable() {
+  for (const [state, [text, level]] of Object.entries(STATES)) {
+    const button = makeButton(`chip ${state} ${level}`, () => choose(chosen === state ? "" : state),
+      make("span", "", _(text)), " ", make("b"));
+    Object.assign(button, {id: `state-${state}`, hidden: true});
+    byId("states").append(button);
+  }
   byId("brokers-find").addEventListener("input", () => { list.at = 0; showRows(); });
   list = makeList("brokers", ROWS, "state", showRows);
 }

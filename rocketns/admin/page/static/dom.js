@@ -136,15 +136,13 @@ const ALLOWED = [N_("neither read nor write"), N_("write only"), N_("read only")
 
 export const permission = (bits) => _(ALLOWED[bits >> 1 & 3]);
 
-// The children of an element: the message with elements in it, so that no line breaks in a name.
-export const phrase = (message, values) => (messages[message] ?? message).split(/%\((\w+)\)s/)
-  .flatMap((part, place) => place % 2 ? values[part] : part);
-
-// A sentence of the server as children of an element: a text, or a message with values, which are such sentences. No line
-// breaks in a name.
+// A sentence of the server as children of an element: a text, a list, or a message with values, which are such sentences.
+// No line breaks in a name.
 export function spoken(said) {
   if (typeof said === "string") return said.split(" ").flatMap((word, place) => place ? [" ", whole(word)] : [whole(word)]);
-  return phrase(said.message, Object.fromEntries(Object.entries(said.values).map(([name, value]) => [name, spoken(value)])));
+  if (Array.isArray(said)) return said.flatMap((one, place) => place ? [_(", "), ...spoken(one)] : spoken(one));
+  return (messages[said.message] ?? said.message).split(/%\((\w+)\)s/)
+    .flatMap((part, place) => place % 2 ? spoken(said.values[part]) : part);
 }
 
 // The form for a number, which is %(n)s in it. English has two, and is its own key.

@@ -19,7 +19,6 @@ const HISTORY_MS = 30000;
 let heardMs = Date.now();
 let rereading = 0;
 let isReading = false;
-let isDue = false; // something changed during the reading
 let status = null;
 
 function onStatus(now) {
@@ -48,13 +47,11 @@ function rereadAfter(ms) {
 
 // One reading at a time: an answer that was made earlier would take the place of a later one.
 async function readLists() {
-  isDue = isReading;
-  if (isReading) return;
+  if (isReading) return reread();
   isReading = true;
   const isRead = await Promise.all([readBrokers(), readChanges()]).then(() => true, asksForToken);
   isReading = false;
   if (!isRead) rereadAfter(RETRY_MS);
-  else if (isDue) readLists();
 }
 
 const OF_BROKERS = new Set(["reg", "back", "down", "doubt", "conflict"]);

@@ -1,6 +1,6 @@
 // Whether all is well, and if not, what to do first; and the figures, each with a small picture of its last hour.
 
-import {N_, _, age, byId, count, isolated, linked, make, makeButton, phrase, plural, setText, showChanged, spoken} from "./dom.js";
+import {N_, _, age, byId, count, isolated, linked, make, makeButton, plural, setText, showChanged, spoken} from "./dom.js";
 import {read} from "./asking.js";
 
 const WORDS = {ok: N_("All is well"), attention: N_("Needs attention"), critical: N_("Something is wrong")};
@@ -30,11 +30,7 @@ export function showVerdict(status) {
 }
 
 function trouble(reason, open) {
-  const message = reason.many !== null && reason.n !== 1 ? reason.many : reason.message;
-  const said = reason.said.flatMap((one, place) => place ? [_(", "), ...spoken(one)] : spoken(one));
-  const names = reason.more ? phrase("%(names)s and %(n)s more", {names: said, n: count(reason.more)}) : said;
-  const values = {names, n: count(reason.n ?? 0)};
-  const item = make("li", reason.level, make("span", "says", ...phrase(message, values)));
+  const item = make("li", reason.level, make("span", "says", ...spoken(reason.said)));
   item.dataset.name = reason.name;
   if (reason.detail) item.append(" ", make("code", "", _(reason.detail)));
   const [kind, target, text] = ROWS[reason.name] ?? [];
