@@ -247,3 +247,11 @@ def test_the_frames_of_pairs_that_differ_are_beside_the_report_without_what_sign
     assert "response SUCCESS (0) to frame 1, GET_ROUTEINFO_BY_TOPIC (105)" in page
     assert "s3cret" not in page
     assert written[1].stat().st_mode & 0o777 == 0o600
+
+
+def test_half_a_character_of_a_peer_does_not_cost_the_report(tmp_path: Path) -> None:
+    """JSON can name one that no encoding has."""
+    counts = Counts()
+    counts.add_unwanted(105, kept(pair=pair(answer(), answer(code=1), request(body=rb'{"a":"\ud800"}'))))
+    written = write_report(tmp_path / "shadow.html", standing(counts))
+    assert r"\ud800" in written[0].read_text("utf-8")

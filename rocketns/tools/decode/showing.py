@@ -175,9 +175,10 @@ class Names:
 
 
 def lines(found: list[DecodedFrame], names: Names) -> Iterator[str]:
-    """For people. Texts of peers are escaped."""
+    """For people. Texts of peers are escaped, also what no encoding has."""
     for frame in found:
-        yield from map(escape, _lines(as_json(frame, names)))
+        for line in _lines(as_json(frame, names)):
+            yield escape(line).encode("utf-8", "backslashreplace").decode()
         yield ""
     faults = sum(len(frame.faults) for frame in found)
     whole = sum(bool(frame.header) for frame in found)
