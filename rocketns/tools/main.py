@@ -18,7 +18,7 @@ from rocketns.tools.arguments import SERVERS_MAX, parse
 from rocketns.tools.diff import diff, each
 from rocketns.tools.get import get, health
 from rocketns.tools.keys import read_signer, tls_of
-from rocketns.tools.output import EXIT_FOUND, EXIT_UNREADABLE, complain, print_text, run_command
+from rocketns.tools.output import EXIT_FOUND, complain, print_text, run_command
 from rocketns.tools.top import top
 
 # Commands that ask several name servers at once, and how many they need.
@@ -26,11 +26,8 @@ SEVERAL = {"diff": (diff, 2), "top": (top, 1)}
 
 
 def main(arguments: Sequence[str]) -> int:
-    """`rocketns get …` and so on; the first argument is the command."""
-    try:
-        options = parse(arguments)
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else EXIT_UNREADABLE
+    """`rocketns get …` and so on; the first argument is the command. SystemExit of argparse."""
+    options = parse(arguments)
     command = f"rocketns {options.command} {getattr(options, 'thing', '')}".rstrip()
     return run_command(command, partial(_run, options))
 

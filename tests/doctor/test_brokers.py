@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rocketns.doctor.checks import address as check
 from rocketns.doctor.checks.address import Fault
-from rocketns.doctor.checks.brokers import clocks, version
+from rocketns.doctor.checks.brokers import clocks, present, version
 from rocketns.doctor.checks.registering import elsewhere, registration_size, unregistered_topic
 from rocketns.doctor.facts import (
     AddressFacts,
@@ -221,3 +224,23 @@ def test_views_are_mended_in_their_file_and_not_at_the_broker(outcome: Reaction,
     assert len(found.commands) == lines
     assert found.commands[-1] == f"rocketns views check '/etc/my views.toml' -n {NAME_SERVER} --as ADDRESS"
     assert not any("brokerIP1" in one for one in found.commands)
+
+
+REASON = "org.apache.rocketmq.remoting.exception.RemotingConnectException: connect to 10.0.0.9:9876 failed"
+BEHIND = "\tat org.apache.rocketmq.broker.out.BrokerOuterAPI.registerBroker(BrokerOuterAPI.java:580)\n" * 20
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["WARN brokerOutApi_thread_1 - registerBroker Exception, 10.0.0.9:9876",  # 4.9.7, and 5.5.0
+     "ERROR brokerOutApi_thread_1 - Failed to register current broker to name server. TargetHost=10.0.0.9:9876"],
+)  # fmt: skip
+def test_the_command_for_a_brokers_log_prints_why_it_could_not_register(line: str, tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "rocketmqlogs" / "broker.log"
+    log.parent.mkdir(parents=True)
+    log.write_text(f"INFO main - registerBrokerTimeoutMills=24000\n{line}\n{REASON}\n{BEHIND}", "utf-8")
+    (found,) = present(facts(servers=(name_server(groups={}),)))
+    (command,) = (one for one in found.commands if one.startswith("grep"))
+    printed = subprocess.run(["sh", "-c", command], env=os.environ | {"HOME": str(tmp_path)},
+                             capture_output=True, text=True, check=True).stdout  # fmt: skip
+    assert printed == f"{line}\n{REASON}\n"
