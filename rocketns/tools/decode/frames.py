@@ -119,10 +119,14 @@ def _frame(stream: Stream, data: bytes, at: int) -> DecodedFrame:
     if not at and (other := other_protocol(start)):
         frame.faults.append((at, _("this is %(protocol)s, and no frame of RocketMQ") % {"protocol": other}))
         return frame
+    if left < HEAD_BYTES:
+        frame.faults.append((len(data), _("the data ends within the first 8 bytes of a frame")))
+        return frame
     try:
         head = spec.FRAME_HEAD.parse(start[:HEAD_BYTES])
     except ConstructError:
-        frame.faults.append(_wrong_head(start, at))
+        text = _("the form of a header is 0 (JSON) or 1 (ROCKETMQ), and not %(n)d") % {"n": start[4]}
+        frame.faults.append((at + 4, text))
         return frame
     if not HEAD_BYTES - 4 <= head.length <= FRAME_SIZE_MAX_BYTES:
         text = _("a frame of %(n)d bytes: a length is from 4 to %(most)d") % {
@@ -141,12 +145,6 @@ def _frame(stream: Stream, data: bytes, at: int) -> DecodedFrame:
         text = _("the data ends here, %(n)d bytes before the end of the frame") % {"n": 4 + head.length - left}
         frame.faults.append((len(data), text))
     return frame
-
-
-def _wrong_head(rest: bytes, at: int) -> tuple[int, str]:
-    if len(rest) < HEAD_BYTES:
-        return at + len(rest), _("the data ends within the first 8 bytes of a frame")
-    return at + 4, _("the form of a header is 0 (JSON) or 1 (ROCKETMQ), and not %(n)d") % {"n": rest[4]}
 
 
 def other_protocol(first: bytes) -> str:
