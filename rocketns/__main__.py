@@ -16,7 +16,13 @@ TOOLS = ("get", "diff", "top", "health", "access", "decode", "views", "completio
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program that the first word names, by default the name server; return the exit status."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run(list(sys.argv[1:] if arguments is None else arguments))
+    except SystemExit as stop:  # of argparse: after its help, or a wrong option
+        return stop.code if isinstance(stop.code, int) else 2
+
+
+def _run(words: list[str]) -> int:
     word = words[0] if words else "-"
     if word in PROGRAMS:
         program: Callable[[Sequence[str]], int] = import_module(PROGRAMS[word]).main

@@ -28,6 +28,7 @@ def test_real_programs_see_no_difference(fleet: Fleet) -> None:
     admin = fleet.admin(shadow)
     for words, printed in (
         (("clusterList",), BROKER),
+        (("getNamesrvConfig",), "kvConfigPath"),
         (("topicRoute", "-t", TOPIC), BROKER),
         (("updateTopic", "-b", broker.address, "-t", "Managed", "-r", "3", "-w", "3"), "create topic to .* success"),
         (("updateOrderConf", "-t", "Managed", "-m", "put", "-v", f"{BROKER}:3"), "update orderConf success"),
@@ -41,6 +42,5 @@ def test_real_programs_see_no_difference(fleet: Fleet) -> None:
         return sum(map(Counter, shadow.counts()["requests"].values()), Counter())
 
     eventually(lambda: outcomes()["equal"] + outcomes()["order"] >= 20, 240.0)
-    found = outcomes()
-    assert not found["different"] + found["missing"], shadow.counts()
+    assert not outcomes()["different"] + outcomes()["missing"], shadow.counts()
     assert shadow.process.stop() == 0, shadow.process.text()

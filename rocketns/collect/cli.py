@@ -25,13 +25,11 @@ EXIT_WATCHED, EXIT_MISSING, EXIT_WRONG = 0, 1, 2
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run until a signal, or for the time that was asked for; return the exit status."""
+    """Run until a signal, or for the time that was asked for; return the exit status. SystemExit of argparse."""
     try:
         settings = parse(arguments, os.environ)
         settings = replace(settings, name_servers=asyncio.run(every_named(settings.name_servers)))
         check_folder(settings.journal, [one.ns for one in settings.name_servers])
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else EXIT_WRONG
     except RocketnsError as error:
         complain(f"rocketns collect: {error}")
         return EXIT_WRONG

@@ -42,10 +42,6 @@ Exit status:
 """)
 
 
-class WrongListError(RocketnsError):
-    """An option cannot be used; the text names the item."""
-
-
 def build() -> Parser:
     """The parser."""
     parser = Parser(prog="rocketns doctor", description=ABOUT, epilog=EPILOG, allow_abbrev=False,
@@ -54,18 +50,6 @@ def build() -> Parser:
                         help=N_("the name servers as the client has them, at most 16, separated by commas, semicolons "
                                 "or spaces; a host without a port gets 9876; by default NAMESRV_ADDR of the "
                                 "environment, else 127.0.0.1:9876"))  # fmt: skip
-    _add_questions(parser)
-    parser.add_argument("--watch", type=duration(0, WATCH_S_MAX), default=0.0, metavar="TIME",
-                        help=N_("look at the brokers again every 3.75 s for so long, at most 600: 40 finds two brokers "
-                                "that replace each other; by default not at all"))  # fmt: skip
-    parser.add_argument("--json", action="store_true", help=N_("print JSON, for programs"))
-    parser.add_argument("--timeout", type=duration(0, DAY_S), default=TIMEOUT_S, metavar="TIME",
-                        help=N_("time for a connection; an answer may take twice as long; by default 5"))  # fmt: skip
-    add_connection_options(parser)
-    return parser
-
-
-def _add_questions(parser: Parser) -> None:
     parser.add_argument("--topic", action="append", default=[], metavar="TOPIC",
                         help=N_("a topic that clients find no route of; may be given several times"))  # fmt: skip
     parser.add_argument("--group", action="append", default=[], metavar="GROUP",
@@ -77,10 +61,18 @@ def _add_questions(parser: Parser) -> None:
                         help=N_("the client runs here: what cannot be reached from here is the fault"))  # fmt: skip
     parser.add_argument("--client-version", metavar="VERSION",
                         help=N_("version of the client, such as 5.3.0: brokers may be too old for it"))  # fmt: skip
+    parser.add_argument("--watch", type=duration(0, WATCH_S_MAX), default=0.0, metavar="TIME",
+                        help=N_("look at the brokers again every 3.75 s for so long, at most 600: 40 finds two brokers "
+                                "that replace each other; by default not at all"))  # fmt: skip
+    parser.add_argument("--json", action="store_true", help=N_("print JSON, for programs"))
+    parser.add_argument("--timeout", type=duration(0, DAY_S), default=TIMEOUT_S, metavar="TIME",
+                        help=N_("time for a connection; an answer may take twice as long; by default 5"))  # fmt: skip
+    add_connection_options(parser)
+    return parser
 
 
 def options_of(given: argparse.Namespace, environment: Mapping[str, str], *, tls: bool) -> DoctorOptions:
-    """What was asked. WrongListError."""
+    """What was asked. RocketnsError."""
     of_environment = environment.get("NAMESRV_ADDR", "")
     texts = given.name_servers or [of_environment or f"127.0.0.1:{PORT}"]
     return DoctorOptions(
@@ -99,29 +91,29 @@ def options_of(given: argparse.Namespace, environment: Mapping[str, str], *, tls
 
 
 def addresses(texts: Sequence[str], port: int, most: int) -> tuple[str, ...]:
-    """The addresses of lists as people type them. A host without a port gets ``port``. WrongListError."""
+    """The addresses of lists as people type them. A host without a port gets ``port``. RocketnsError."""
     found = tuple(dict.fromkeys(_address(item, port) for text in texts for item in listed(text)))
     if not 1 <= len(found) <= most:
-        raise WrongListError(_("1 to %(most)d addresses expected, not %(n)d") % {"most": most, "n": len(found)})
+        raise RocketnsError(_("1 to %(most)d addresses expected, not %(n)d") % {"most": most, "n": len(found)})
     return found
 
 
 def _address(item: str, port: int) -> str:
-    """As RocketMQ reads it: what is behind the last colon is the port, also of IPv6. WrongListError where it is no
+    """As RocketMQ reads it: what is behind the last colon is the port, also of IPv6. RocketnsError where it is no
     host, and no host and port."""
     server = read_server(item) or ((bare(item), port) if is_host(item) else None)
     if server is None:
-        raise WrongListError(_("%(item)s: HOST:PORT expected") % {"item": item})
+        raise RocketnsError(_("%(item)s: HOST:PORT expected") % {"item": item})
     return with_port(*server)
 
 
 def _names(option: str, texts: Sequence[str], most: int) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(texts))
     if len(found) > most or any(not 0 < len(text) <= NAME_CHARACTERS_MAX for text in found):
-        raise WrongListError(_("%(option)s: at most %(most)d names, of 1 to %(chars)d characters")
+        raise RocketnsError(_("%(option)s: at most %(most)d names, of 1 to %(chars)d characters")
                              % {"option": option, "most": most, "chars": NAME_CHARACTERS_MAX})  # fmt: skip
     if unsendable := [text for text in found if _LONE_SURROGATE.search(text)]:
-        raise WrongListError(_("%(option)s %(name)s: it is no UTF-8")
+        raise RocketnsError(_("%(option)s %(name)s: it is no UTF-8")
                              % {"option": option, "name": ascii(unsendable[0])})  # fmt: skip
     return found
 
@@ -130,6 +122,6 @@ def _version(text: str) -> int:
     """The ordinal of MQVersion for a version from 4.0.0 on."""
     match = _VERSION.fullmatch(text)
     if match is None:
-        raise WrongListError(_("--client-version %(text)s: a version such as 5.3.0 expected") % {"text": text})
+        raise RocketnsError(_("--client-version %(text)s: a version such as 5.3.0 expected") % {"text": text})
     major, minor, patch = map(int, match.groups())
     return V4_0_0_SNAPSHOT + 2 * ((major - 4) * 100 + minor * 10 + patch) + 1

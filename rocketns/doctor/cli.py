@@ -12,18 +12,15 @@ from functools import partial
 from rocketns.doctor.arguments import build, options_of
 from rocketns.doctor.asking.gathering import gather
 from rocketns.doctor.output import report_json, report_text
-from rocketns.doctor.report import EXIT_CANNOT_TELL, run
+from rocketns.doctor.report import run
 from rocketns.languages.parsers import parse
 from rocketns.tools.keys import read_signer, tls_context, tls_of
 from rocketns.tools.output import complain, print_json, print_text, run_command
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Examine, print the report; return the exit status."""
-    try:
-        given = parse(build, arguments, "doctor")
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else EXIT_CANNOT_TELL
+    """Examine, print the report; return the exit status. SystemExit of argparse."""
+    given = parse(build, arguments, "doctor")
     return run_command("rocketns doctor", partial(_run, given))
 
 

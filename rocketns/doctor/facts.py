@@ -129,25 +129,16 @@ class Consumption:
         return any(consumed > self.first.get(queue, (0, 0))[1] for queue, (_, consumed) in (self.later or {}).items())
 
 
-def own_list(configuration: Mapping[str, str]) -> list[str]:
-    """The name servers of a broker's configuration, as RocketMQ reads them: it splits at semicolons alone."""
-    return [one for one in configuration.get("namesrvAddr", "").split(";") if one]
-
-
 def number(text: str | None, default: int) -> int:
     """A text of up to nine digits as a number."""
     return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 10 else default
 
 
-def sends_less(configuration: Mapping[str, str]) -> bool:
-    """Whether a broker sends less than all of its topics as JSON in one registration."""
-    return any(configuration.get(name, "").strip().lower() == "true"
-               for name in ("compressedRegister", "enableSplitRegistration"))  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BrokerFacts:
-    """``addr`` is ``host:port`` as announced, or as given. ``version`` is the ordinal in the headers of its answers.
+    """Filled in while the broker is asked; checks only read it.
+
+    ``addr`` is ``host:port`` as announced, or as given. ``version`` is the ordinal in the headers of its answers.
 
     Name, id and cluster are those of the name servers. Of a broker that no name server shows they are its own
     (``is_announced`` is False), and empty where it does not say.
@@ -168,13 +159,13 @@ class BrokerFacts:
     is_announced: bool = True
     version: int | None = None
     configuration: Mapping[str, str] | None = None
-    name_servers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    name_servers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     clock: BrokerClock | None = None
-    topics: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
-    groups: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
-    similar: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    consumers: Mapping[str, Consumers | None] = field(default_factory=dict)
-    consumption: Mapping[str, Consumption] = field(default_factory=dict)
+    topics: dict[str, Mapping[str, Any] | None] = field(default_factory=dict)
+    groups: dict[str, Mapping[str, Any] | None] = field(default_factory=dict)
+    similar: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    consumers: dict[str, Consumers | None] = field(default_factory=dict)
+    consumption: dict[str, Consumption] = field(default_factory=dict)
     topics_bytes: int | None = None
     topics_count: int | None = None
     codes: Mapping[int, int] = field(default_factory=dict)
@@ -185,8 +176,13 @@ class BrokerFacts:
 
     @property
     def own_list(self) -> list[str]:
-        """See `own_list`."""
-        return own_list(self.configuration or {})
+        """The name servers of its configuration, as RocketMQ reads them: it splits at semicolons alone."""
+        return [one for one in (self.setting("namesrvAddr") or "").split(";") if one]
+
+    @property
+    def sends_less(self) -> bool:
+        """Whether it sends less than all of its topics as JSON in one registration."""
+        return bool(self.is_on("compressedRegister") or self.is_on("enableSplitRegistration"))
 
     def ips_of(self, name_server: str) -> tuple[str, ...]:
         """The IP addresses of an item of its list, as far as they are known here."""
@@ -247,7 +243,7 @@ class NameServerFacts:
     configuration: Mapping[str, str] | None = None
     order: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[int, int] = field(default_factory=dict)
-    looks: tuple[LaterGroups, ...] = ()
+    looks: list[LaterGroups] = field(default_factory=list)
     name: str = ""
 
     @property
@@ -314,16 +310,15 @@ class FleetFacts:
 
     def queues(self, topic: str) -> dict[str, QueueData]:
         """The queues of a topic by broker name, at any name server that has its route."""
-        if topic not in self._queues:
-            found = self._queues[topic] = {}
-            for name_server in self.name_servers:
-                for name, queues in name_server.queues(topic).items():
-                    found.setdefault(name, queues)
-        return self._queues[topic]
+        return self._queues.get(topic, {})
 
     @cached_property
     def _queues(self) -> dict[str, dict[str, QueueData]]:
-        return {}
+        found: dict[str, dict[str, QueueData]] = {}
+        for name_server in reversed(self.name_servers):  # of two that differ the first one counts
+            for topic in name_server.routes:
+                found.setdefault(topic, {}).update(name_server.queues(topic))
+        return found
 
     def missing_topics(self) -> list[str]:
         """The topics that were asked for, and that no name server has; at least one said so."""

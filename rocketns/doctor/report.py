@@ -161,8 +161,6 @@ def shortened(findings: Iterable[Diagnosis]) -> tuple[list[Diagnosis], Mapping[s
 
 
 def _with_fewer_lines(one: Diagnosis) -> Diagnosis:
-    if max(len(one.evidence), len(one.commands)) <= LINES_MAX:
-        return one
     return replace(one, evidence=_first(one.evidence, _("… and %(n)d more")),
                    commands=_first(one.commands, _("# … and %(n)d more")))  # fmt: skip
 

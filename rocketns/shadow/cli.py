@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from rocketns.addresses import with_port
+from rocketns.addresses import ANY_ADDRESS, with_port
 from rocketns.client.resolving import is_own
 from rocketns.errors import StartupError
 from rocketns.logs import start_logging
@@ -20,8 +20,6 @@ from rocketns.shadow.recording import write_recording
 from rocketns.shadow.running import Shadow
 from rocketns.shadow.standing import Standing, summary
 from rocketns.tools.output import EXIT_UNREADABLE, complain, print_text
-
-WILDCARDS = ("0.0.0.0", "::", "")
 
 # After the name of the report; for `rocketns replay`.
 FRAMES = ".frames.jsonl"
@@ -59,7 +57,7 @@ def check_upstream(upstream: tuple[str, int], bind: str, port: int) -> None:
     with contextlib.suppress(OSError, UnicodeError):
         found = socket.getaddrinfo(host, its, type=socket.SOCK_STREAM) if its == port else []
         is_bound = any(address[0] == bind for *_, address in found)
-        if is_bound or (found and bind in WILDCARDS and asyncio.run(is_own(with_port(host, its), port))):
+        if is_bound or (found and bind in ANY_ADDRESS and asyncio.run(is_own(with_port(host, its), port))):
             raise StartupError(f"the upstream {host}:{port} is the shadow itself. Move the name server to another "
                                "port, and name that as --upstream")  # fmt: skip
 

@@ -10,7 +10,7 @@ from rocketns.config.system import parse_definition
 from rocketns.languages import parsers
 from rocketns.languages.parsers import Parser
 from rocketns.tools.arguments import addr, address, duration, number
-from rocketns.tools.keys import add_system_option
+from rocketns.tools.keys import add_connection_options
 
 DEFAULT_PORT, PORT_MAX = 9876, 65_535
 # Brokers register every 30 s, and at most every 60 s: until then a name server that started has not heard of them.
@@ -100,6 +100,5 @@ def replay_parser() -> argparse.ArgumentParser:
     add("file", metavar="FILE", type=Path, help="the recorded pairs")
     add("--to", required=True, type=addr, metavar="HOST:PORT", help="the name server")
     add("--all", action="store_true", help="send everything, also what changes the name server")
-    parsers.add_language_option(made)
-    add_system_option(made)
+    add_connection_options(made)
     return made

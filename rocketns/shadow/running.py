@@ -8,13 +8,14 @@ import gc
 import logging
 import resource
 import signal
+import socket
 import ssl
 import time
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
 
-from rocketns.addresses import with_port
+from rocketns.addresses import ANY_ADDRESS, with_port
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.client.tls import client_context
@@ -43,6 +44,11 @@ FLUSH_EVERY_S = 1.0
 JUDGED_WITHIN_S = 10.0
 
 
+def reached_at(host: str, port: int) -> str:
+    """Where clients find what listens there. 0.0.0.0 says nothing: then it is the name of the machine."""
+    return with_port(socket.gethostname() if host in ANY_ADDRESS else host, port)
+
+
 class Shadow:
     """`run` once."""
 
@@ -57,7 +63,7 @@ class Shadow:
             TlsContexts(lambda: TlsConfig.read(options.system, {}), for_ports=True) if self._ends_tls else None
         )
         self._listening = bind(options.bind, options.port, chosen_by="--port")
-        self._address = with_port(*self._listening.address)
+        self._address = reached_at(*self._listening.address)
         self._folder = folder
         self._began_ms = _epoch_ms()
         self._status = None if options.status is None else StatusPort(options.status, self.standing)

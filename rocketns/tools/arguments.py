@@ -93,13 +93,8 @@ zsh:   rocketns completion zsh > a folder of $fpath, as _rocketns
 """
 
 
-def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options; ``command`` is the first word. SystemExit: 0 after help, 2 after a usage error."""
-    return parsers.parse(build, arguments, "help")
-
-
 def build() -> Parser:
-    """The parser of all commands of this folder."""
+    """The parser of all commands of this folder; ``command`` is the first word."""
     made = Parser(prog="rocketns", allow_abbrev=False)
     add_commands(made.add_subparsers(dest="command", metavar="COMMAND", required=True))
     return made

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from argparse import Namespace
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -58,15 +58,14 @@ async def diff(options: Namespace, servers: Sequence[NameServer]) -> int:
 
 async def compared(servers: Sequence[NameServer], settle_s: float, per_second: float = 0) -> Comparison:
     """All differences that last for ``settle_s``."""
-    first = latest = await each(servers, lambda server: read_all(server, per_second))
+    first = latest = await each(servers, lambda server: read(server, per_second))
     at_first = lasting = list(differences(first))
     loop = asyncio.get_running_loop()
     ends_s = loop.time() + settle_s
     while lasting and (left_s := ends_s - loop.time()) > 0:
-        topics = [item.name for item in lasting if item.kind is FactKind.TOPIC]
-        await asyncio.sleep(min(left_s, LOOK_EVERY_S if len(topics) <= TOPICS_LOOKED_AT_OFTEN else left_s))
-        kinds = {item.kind for item in lasting}
-        latest = await each(servers, partial(read_again, kinds=kinds, topics=topics, per_second=per_second))
+        is_quick = sum(item.kind is FactKind.TOPIC for item in lasting) <= TOPICS_LOOKED_AT_OFTEN
+        await asyncio.sleep(min(left_s, LOOK_EVERY_S) if is_quick else left_s)
+        latest = await each(servers, partial(read, per_second=per_second, items=lasting))
         still = set(differences(latest))
         lasting = [item for item in lasting if item in still]
     gone = set(at_first) - set(lasting)
@@ -86,7 +85,9 @@ def _value(outcome: Comparison, details: Sequence[tuple[Item, Views]]) -> dict[s
 def _report(outcome: Comparison, details: Sequence[tuple[Item, Views]]) -> Report:
     read = [(one.addr, str(len(one.groups)), str(len(one.digests))) for one in outcome.first]
     addrs = [one.addr for one in outcome.latest]
-    shown = [(item.kind.upper(), item.name, *cells(views, addrs)) for item, views in details[:ROWS_MAX]]
+    shown = [
+        (item.kind.upper(), item.name, *(cell(views[addr]) for addr in addrs)) for item, views in details[:ROWS_MAX]
+    ]
     more = len(details) - ROWS_MAX
     return [
         TextTable(("NAME SERVER", "BROKER GROUPS", "TOPICS"), read),
@@ -131,12 +132,8 @@ def _differing(views: Sequence[dict[str, Any]]) -> list[str]:
     return [key for key in sorted(set().union(*views)) if any(view.get(key) != views[0].get(key) for view in views)]
 
 
-def cells(views: Views, addrs: Sequence[str]) -> list[str]:
-    """What each name server says, in a few words."""
-    return [_cell(views[addr]) for addr in addrs]
-
-
-def _cell(view: Any) -> str:
+def cell(view: Any) -> str:
+    """What a name server says, in a few words."""
     match view:
         case None:
             return MISSING
@@ -180,41 +177,22 @@ def _named(server: NameServer, error: BaseException) -> UnusableError:
     return UnusableError(f"{server.addr} cannot be read: {error}")
 
 
-async def read_all(server: NameServer, per_second: float) -> Reading:
-    """Everything of one name server. UnusableError if it cannot be read."""
-    reading = await _read_tables(server)
-    topics = await server.topics()
+async def read(server: NameServer, per_second: float, items: Sequence[Item] | None = None) -> Reading:
+    """What one name server says of these differences; None: everything that is compared. UnusableError."""
+    reading = Reading(server.addr)
+    if items is None or any(item.kind is not FactKind.TOPIC for item in items):
+        reading.groups = group_views(await server.groups())
+        reading.order = await server.kv(NAMESPACE_ORDER_TOPIC_CONFIG)
+    topics = await server.topics() if items is None else [one.name for one in items if one.kind is FactKind.TOPIC]
     if len(topics) > TOPICS_MAX:
         raise UnusableError(f"it has {len(topics)} topics, and at most {TOPICS_MAX} are compared")
-    reading.digests = await _digests(server, topics, per_second)
+
+    async def read_topic(topic: str) -> None:
+        if (body := await server.route_body(topic)) is not None:
+            reading.digests[topic] = decoded(body, whole_digest)
+
+    await ask_each(topics, read_topic, per_second)
     return reading
-
-
-async def read_again(
-    server: NameServer, kinds: Collection[FactKind], topics: Collection[str], per_second: float
-) -> Reading:
-    """The tables of these kinds, and these topics."""
-    reading = await _read_tables(server) if set(kinds) - {FactKind.TOPIC} else Reading(server.addr)
-    reading.digests = await _digests(server, topics, per_second)
-    return reading
-
-
-async def _read_tables(server: NameServer) -> Reading:
-    groups, order = group_views(await server.groups()), await server.kv(NAMESPACE_ORDER_TOPIC_CONFIG)
-    return Reading(server.addr, groups=groups, order=order)
-
-
-async def _digests(server: NameServer, topics: Collection[str], per_second: float) -> dict[str, int]:
-    """The digest of each topic that has a route."""
-    digests: dict[str, int] = {}
-
-    async def read(topic: str) -> None:
-        body = await server.route_body(topic)
-        if body is not None:
-            digests[topic] = decoded(body, whole_digest)
-
-    await ask_each(topics, read, per_second)
-    return digests
 
 
 def whole_digest(body: bytes) -> int:

@@ -21,13 +21,6 @@ if TYPE_CHECKING:
 VARIABLES = ("ROCKETNS_ACCESS_KEY", "ROCKETNS_SECRET_KEY", "ROCKETNS_SECURITY_TOKEN")
 
 
-def add_system_option(parser: argparse.ArgumentParser) -> None:
-    """``-D``: see `tls_of`."""
-    parser.add_argument("-D", dest="system", action="append", default=[], type=parse_definition,
-                        metavar="<name>=<value>",
-                        help="a system property for TLS, as of the server: -Dtls.enable=true")  # fmt: skip
-
-
 def tls_of(options: argparse.Namespace, environment: Mapping[str, str]) -> TlsConfig:
     """The properties of TLS of ``-D`` and of the environment."""
     return TlsConfig.read(system_properties(environment, dict(options.system)), {})
@@ -47,7 +40,9 @@ def tls_context(config: TlsConfig) -> ssl.SSLContext | None:
 
 def add_connection_options(parser: argparse.ArgumentParser) -> None:
     """``-D`` and ``--language``: of each program that asks name servers."""
-    add_system_option(parser)
+    parser.add_argument("-D", dest="system", action="append", default=[], type=parse_definition,
+                        metavar="<name>=<value>",
+                        help="a system property for TLS, as of the server: -Dtls.enable=true")  # fmt: skip
     add_language_option(parser)
 
 

@@ -13,12 +13,13 @@ from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.client.resolving import every_address
 from rocketns.errors import RocketnsError
+from rocketns.languages.parsers import parse
 from rocketns.protocol.codes import SerializeType
-from rocketns.tools.arguments import SERVERS_MAX, parse
+from rocketns.tools.arguments import SERVERS_MAX, build
 from rocketns.tools.diff import diff, each
 from rocketns.tools.get import get, health
 from rocketns.tools.keys import read_signer, tls_of
-from rocketns.tools.output import EXIT_FOUND, EXIT_UNREADABLE, complain, print_text, run_command
+from rocketns.tools.output import EXIT_FOUND, complain, print_text, run_command
 from rocketns.tools.top import top
 
 # Commands that ask several name servers at once, and how many they need.
@@ -26,11 +27,8 @@ SEVERAL = {"diff": (diff, 2), "top": (top, 1)}
 
 
 def main(arguments: Sequence[str]) -> int:
-    """`rocketns get …` and so on; the first argument is the command."""
-    try:
-        options = parse(arguments)
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else EXIT_UNREADABLE
+    """`rocketns get …` and so on; the first argument is the command. SystemExit of argparse."""
+    options = parse(build, arguments, "help")
     command = f"rocketns {options.command} {getattr(options, 'thing', '')}".rstrip()
     return run_command(command, partial(_run, options))
 
@@ -39,7 +37,8 @@ def _run(options: Namespace) -> int:
     """Each command imports what it needs alone: a health check is quick."""
     match options.command, getattr(options, "thing", ""):
         case "completion", _:
-            print_text(completion(options.shell))
+            # A build makes it, so that no shell waits for Python at Tab.
+            print_text((files("rocketns.tools") / "completions" / f"rocketns.{options.shell}").read_text("utf-8"))
             return EXIT_FOUND
         case "access", "check":
             from rocketns.tools.checking import check_policy
@@ -83,8 +82,3 @@ async def _ask(options: Namespace, one: Callable[[Namespace, NameServer], Awaita
         return await several(options, servers)
     finally:
         client.close()
-
-
-def completion(shell: str) -> str:
-    """The script for a shell, one of `arguments.SHELLS`. A build makes it, so that no shell waits for Python at Tab."""
-    return (files("rocketns.tools") / "completions" / f"rocketns.{shell}").read_text("utf-8")

@@ -18,18 +18,17 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import urlencode
 
+from rocketns.addresses import ANY_ADDRESS, read_server
 from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.config.properties import of_lines
 from rocketns.config.tls import TlsSide
 from rocketns.tools.keys import tls_of
 
 HERE = ("127.0.0.1", "::1", "localhost")
-EVERYWHERE = ("0.0.0.0", "::")
 ANSWER_WITHIN_S = 5.0
 ANSWER_BYTES_MAX = 4 << 20
 ROWS_IN_PAGE = 500
 PAGES_MAX = 100
-PORT_MAX = 65_535
 # Every management port has this name. Other names than addresses are refused, for the sake of browsers.
 NAMED = {"Host": "localhost"}
 TOKEN_VARIABLE = "ROCKETNS_ADMIN_TOKEN"
@@ -96,13 +95,14 @@ def _context(side: TlsSide) -> ssl.SSLContext:
 
 
 def _address(server: NameServer, properties: dict[str, str]) -> tuple[str, int]:
-    port, address = properties.get("rocketns.adminPort", ""), properties.get("rocketns.adminAddress", HERE[0])
-    if not (port.isascii() and port.isdecimal() and 0 < int(port[:6]) <= PORT_MAX):
+    address = properties.get("rocketns.adminAddress", HERE[0])
+    port = read_server(f"{HERE[0]}:{properties.get('rocketns.adminPort', '')}")
+    if port is None:
         raise UnusableError("it has no management port, which only can say this: set rocketns.adminPort")
     host = server.addr.rpartition(":")[0].strip("[]")
     if address in HERE and host not in HERE:
         raise UnusableError(f"its management port listens at {address} only: ask on its machine")
-    return (host if address in (*HERE, *EVERYWHERE) else address), int(port)
+    return (host if address in (*HERE, *ANY_ADDRESS) else address), port[1]
 
 
 def _rows(port: _Port, listed: str) -> list[dict[str, Any]]:

@@ -34,7 +34,6 @@ from rocketns.tools import arguments as tools
 from tests.check.source import ROOT
 
 LOCALE = "zh_CN"
-ARGPARSES_OWN = parsers.ARGPARSE
 FOLDER = ROOT / "rocketns" / "languages" / "locale" / LOCALE / "LC_MESSAGES"
 KEYWORDS = {"_": None, "N_": None, "plural": (1, 2)}
 TRIMMED = {"trimmed": "true"}

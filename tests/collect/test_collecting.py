@@ -203,23 +203,6 @@ def test_what_changes_is_recorded_with_two_moments_and_only_what_keeps_no_broker
 
 
 @pytest.mark.slow
-def test_a_name_server_that_is_cut_off_silently_is_lost_and_found_again(
-    collecting: Collecting, relay: Relay, watched: NameServer
-) -> None:
-    relay.cut()
-    lost = collecting.until("a", "stop")
-    with watched.connect() as second:
-        register(second, "other", "N", "M")
-        relay.heal()
-        start = collecting.until("a", "start", 2)
-        came = collecting.until("a", "reg", broker="other")
-        assert collecting.stop() == 0
-    assert (start["observed"], start["restored"]) == (True, True)
-    assert lost["since"] <= came["since"] < start["ts"] <= came["ts"]
-    assert set(collecting.routes("a").groups) == {"one", "other"}
-
-
-@pytest.mark.slow
 def test_a_collector_that_was_killed_goes_on_with_its_own_journal(collecting: Collecting, watched: NameServer) -> None:
     collecting.until("a", "snap", end=True)
     collecting.kill()

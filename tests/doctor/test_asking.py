@@ -218,9 +218,6 @@ def test_secrets_of_a_configuration_are_not_kept() -> None:
     asyncio.run(scene())
 
 
-NO_TIME = "[ 0 days, 0 hours, 0 minutes, 0 seconds ]"
-
-
 @pytest.mark.parametrize(
     ("runtime", "ran_s"),
     [("[ 0 days, 0 hours, 0 minutes, 13 seconds ]", 13), ("[ 1,024 days, 1 hours, 0 minutes, 1 seconds ]", 88_477_201),

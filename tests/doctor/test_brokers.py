@@ -2,69 +2,47 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rocketns.doctor.checks import address as check
 from rocketns.doctor.checks.address import Fault
-from rocketns.doctor.checks.brokers import clocks, version
+from rocketns.doctor.checks.brokers import clocks, present, version
 from rocketns.doctor.checks.registering import elsewhere, registration_size, unregistered_topic
-from rocketns.doctor.facts import (
-    AddressFacts,
-    BrokerClock,
-    BrokerFacts,
-    DoctorOptions,
-    FleetFacts,
-    IpScope,
-    NameServerFacts,
-    Reaction,
-)
-from rocketns.doctor.finding import Diagnosis, Weight
-from rocketns.fleet.group_view import GroupView
-from rocketns.protocol.body.route import TopicRouteData, queue_data
+from rocketns.doctor.facts import AddressFacts, BrokerClock, BrokerFacts, FleetFacts, IpScope, NameServerFacts, Reaction
+from rocketns.doctor.finding import Weight
+from tests.doctor.page import GROUPS, NS_1, RW, TOPIC, A, B, broker, fleet, name_server, reached, route
 
-NAME_SERVER = "10.0.0.9:9876"
-BROKER = "10.0.0.1:10911"
+ONLY_A: dict[str, dict[int, str]] = {"broker-a": {0: A}}
 
 
-def group(*addrs: str, cluster: str = "DefaultCluster") -> GroupView:
-    """A broker group whose ids are 0, 1 and so on."""
-    return GroupView(cluster, tuple(enumerate(addrs)), None, enable_acting_master=False)
+def server(groups: dict[str, dict[int, str]] = ONLY_A, **more: Any) -> NameServerFacts:
+    """One that shows one broker, unless it is said."""
+    return name_server(NS_1, {}, groups, ips=("10.0.0.1",), **more)
 
 
-def route(*names: str) -> TopicRouteData:
-    """A route with four queues at each of these brokers."""
-    return TopicRouteData([(name, queue_data(4, 4, 6, 0)) for name in names], [], {}, None, None)
+def told(name: str = "broker-a", addr: str = A, **more: Any) -> BrokerFacts:
+    """A broker that has the configuration of its name."""
+    return broker(name, addr, **{"configuration": own_list(NS_1, brokerName=name)} | more)
 
 
-def name_server(addr: str = NAME_SERVER, **more: Any) -> NameServerFacts:
-    """One that can be read."""
-    settings: dict[str, Any] = {"groups": {"broker-a": group(BROKER)}, "ips": (addr.rpartition(":")[0],)} | more
-    return NameServerFacts(addr, Reaction.ANSWERED, **settings)
-
-
-def address(
-    addr: str = BROKER, outcome: Reaction = Reaction.ANSWERED, place: IpScope = IpScope.PRIVATE, **more: Any
-) -> AddressFacts:
-    return AddressFacts(addr, (addr.rpartition(":")[0],), place, outcome, **more)
-
-
-def broker(name: str = "broker-a", addr: str = BROKER, broker_id: int = 0, **more: Any) -> BrokerFacts:
-    """One that has the configuration of its name."""
-    settings: dict[str, Any] = {"configuration": {"brokerName": name, "namesrvAddr": NAME_SERVER}} | more
-    return BrokerFacts(name, broker_id, "DefaultCluster", addr, **settings)
+def own_list(text: str, **more: str) -> dict[str, str]:
+    return {"brokerName": "broker-a", "namesrvAddr": text, **more}
 
 
 def facts(
-    *brokers: BrokerFacts, servers: tuple[NameServerFacts, ...] = (), addresses: tuple[AddressFacts, ...] = (),
+    *brokers: BrokerFacts, shown_by: NameServerFacts | None = None, addresses: tuple[AddressFacts, ...] = (),
     **options: Any,
 ) -> FleetFacts:  # fmt: skip
-    """``options`` are those of the doctor."""
-    servers = servers or (name_server(),)
-    asked = DoctorOptions(tuple(one.addr for one in servers), **options)
-    tried = addresses or tuple(address(one.addr) for one in brokers)
-    return FleetFacts(asked, servers, {one.addr: one for one in tried}, brokers)
+    """``options`` are those of the doctor. The brokers were reached, unless other addresses were tried."""
+    tried = addresses or tuple(reached(one.addr, Reaction.ANSWERED, IpScope.PRIVATE) for one in brokers)
+    by_addr = {one.addr: one for one in tried}
+    return fleet(shown_by or server(), addresses=by_addr, brokers=brokers, **options)
 
 
 CASES: list[tuple[Reaction, IpScope, dict[str, Any], Fault | None]] = [
@@ -80,74 +58,73 @@ CASES: list[tuple[Reaction, IpScope, dict[str, Any], Fault | None]] = [
     (Reaction.UNREACHABLE, IpScope.PUBLIC, {"from_client": True}, check.BY_OUTCOME[Reaction.UNREACHABLE]),
     (Reaction.NO_HOST, IpScope.PRIVATE, {}, check.BY_OUTCOME[Reaction.NO_HOST]),
     (Reaction.UNRESOLVED, IpScope.UNKNOWN, {}, check.BY_OUTCOME[Reaction.UNRESOLVED]),
-    (Reaction.SILENT, IpScope.PRIVATE, {}, check.BY_OUTCOME[Reaction.SILENT]),
+    *(
+        (Reaction.SILENT, place, {}, check.BY_OUTCOME[Reaction.SILENT])
+        for place in (IpScope.PRIVATE, IpScope.LOOPBACK, IpScope.LINK_LOCAL, IpScope.CONTAINER)
+    ),
     (Reaction.CLOSED, IpScope.PRIVATE, {}, check.BY_OUTCOME[Reaction.CLOSED]),
     (Reaction.OTHER_PROTOCOL, IpScope.PRIVATE, {}, check.BY_OUTCOME[Reaction.OTHER_PROTOCOL]),
     (Reaction.SPEAKS_TLS, IpScope.PRIVATE, {}, None),
 ]
 
 
-def found(outcome: Reaction, place: IpScope, options: dict[str, Any]) -> list[Diagnosis]:
-    return list(check.address(facts(addresses=(address(BROKER, outcome, place),), **options)))
-
-
 @pytest.mark.parametrize(("outcome", "place", "options", "fault"), CASES)
 def test_fault_by_what_happens_where(
     outcome: Reaction, place: IpScope, options: dict[str, Any], fault: Fault | None
 ) -> None:
-    findings = found(outcome, place, options)
+    findings = list(check.address(facts(addresses=(reached(A, outcome, place),), **options)))
     assert [(one.state, one.sentence) for one in findings] == (
-        [] if fault is None else [(fault.state, fault.sentence % {"brokers": f"broker-a ({BROKER})"})]
+        [] if fault is None else [(fault.state, fault.sentence % {"brokers": f"broker-a ({A})"})]
     )
-    assert all(BROKER in one.evidence[0] and one.commands for one in findings)
+    assert all(A in one.evidence[0] and one.commands for one in findings)
+
+
+def here(addr: str = A) -> AddressFacts:
+    """A loopback address of this machine."""
+    return replace(reached(addr, Reaction.ANSWERED, IpScope.LOOPBACK), is_here=True)
 
 
 def test_loopback_is_well_where_all_is_on_one_machine() -> None:
-    here = address(BROKER, place=IpScope.LOOPBACK, is_here=True)
-    assert not list(check.address(facts(servers=(name_server(is_here=True),), addresses=(here,))))
+    assert not list(check.address(facts(shown_by=server(is_here=True), addresses=(here(),))))
 
 
 def test_loopback_is_a_fault_where_one_broker_is_elsewhere() -> None:
-    server = name_server(is_here=True, groups={"broker-a": group(BROKER), "broker-b": group("10.0.0.2:10911")})
-    tried = (address(BROKER, place=IpScope.LOOPBACK, is_here=True), address("10.0.0.2:10911"))
-    (finding,) = check.address(facts(servers=(server,), addresses=tried))
-    assert finding.sentence == check.LOOPBACK.sentence % {"brokers": f"broker-a ({BROKER})"}
+    tried = (here(), reached(B, Reaction.ANSWERED, IpScope.PRIVATE))
+    (finding,) = check.address(facts(shown_by=server(GROUPS, is_here=True), addresses=tried))
+    assert finding.sentence == check.LOOPBACK.sentence % {"brokers": f"broker-a ({A})"}
 
 
 def test_another_broker_at_the_address_is_named() -> None:
-    (finding,) = check.address(facts(broker(configuration={"brokerName": "broker-b"})))
-    assert finding.sentence == check.ANOTHER_BROKER.sentence % {"brokers": f"broker-a ({BROKER})"}
+    (finding,) = check.address(facts(told(configuration={"brokerName": "broker-b"})))
+    assert finding.sentence == check.ANOTHER_BROKER.sentence % {"brokers": f"broker-a ({A})"}
     assert "broker-b" in finding.evidence[0]
 
 
-def test_fault_of_all_brokers_of_the_topic_explains_most() -> None:
-    server = name_server(
-        groups={"broker-a": group(BROKER), "broker-b": group("10.0.0.2:10911")}, routes={"Orders": route("broker-a")}
-    )
-    tried = (address(BROKER, Reaction.REFUSED, IpScope.LOOPBACK), address("10.0.0.2:10911"))
-    (finding,) = check.address(facts(servers=(server,), addresses=tried, topics=("Orders",)))
-    assert finding.weight is Weight.PRECISELY
+WELL_A, WELL_B = (reached(one, Reaction.ANSWERED, IpScope.PRIVATE) for one in (A, B))
 
 
-def test_fault_of_a_slave_explains_little() -> None:
-    server = name_server(groups={"broker-a": group(BROKER, "10.0.0.2:10911")})
-    tried = (address(BROKER), address("10.0.0.2:10911", Reaction.REFUSED))
-    (finding,) = check.address(facts(servers=(server,), addresses=tried))
-    assert finding.weight is Weight.PARTLY
+@pytest.mark.parametrize(
+    ("groups", "tried", "weight"),
+    [(GROUPS, (reached(A, Reaction.REFUSED, IpScope.LOOPBACK), WELL_B), Weight.PRECISELY),
+     ({"broker-a": {0: A, 1: B}}, (WELL_A, reached(B, Reaction.REFUSED, IpScope.PRIVATE)), Weight.PARTLY)],
+    ids=["all brokers of the topic", "a slave"],
+)  # fmt: skip
+def test_a_fault_explains_as_much_as_it_keeps_from_clients(
+    groups: dict[str, dict[int, str]], tried: tuple[AddressFacts, ...], weight: Weight
+) -> None:
+    on_one = server(groups, routes={TOPIC: route({"broker-a": RW}, groups)})
+    (finding,) = check.address(facts(shown_by=on_one, addresses=tried, topic=TOPIC))
+    assert finding.weight is weight
 
 
-def own_list(text: str, **more: str) -> dict[str, str]:
-    return {"brokerName": "broker-a", "namesrvAddr": text, **more}
-
-
-@pytest.mark.parametrize("text", ["10.0.0.9:9876", "ns.example:9876", "10.0.0.7:1; 10.0.0.9:9876", ""])
+@pytest.mark.parametrize("text", [NS_1, "ns.example:9876", f"10.0.0.7:1; {NS_1}", ""])
 def test_broker_that_every_name_server_shows_is_well(text: str) -> None:
-    assert not list(elsewhere(facts(broker(configuration=own_list(text)))))
+    assert not list(elsewhere(facts(told(configuration=own_list(text)))))
 
 
 def test_broker_that_no_name_server_shows_is_the_cause_where_none_has_another() -> None:
-    given = broker(is_announced=False, configuration=own_list("10.0.0.7:9876"))
-    (finding,) = elsewhere(facts(given, servers=(name_server(groups={}),), brokers=(BROKER,)))
+    given = told(is_announced=False, configuration=own_list("10.0.0.7:9876"))
+    (finding,) = elsewhere(facts(given, shown_by=server({})))
     assert finding.weight is Weight.PRECISELY
 
 
@@ -158,12 +135,12 @@ def test_broker_that_no_name_server_shows_is_the_cause_where_none_has_another() 
      (20_000_000, {"enableSplitRegistration": "true"}, None)],
 )  # fmt: skip
 def test_size_of_a_registration(size: int | None, settings: dict[str, str], weight: Weight | None) -> None:
-    found = registration_size(facts(broker(topics_bytes=size, configuration=own_list(NAME_SERVER, **settings))))
+    found = registration_size(facts(told(topics_bytes=size, configuration=own_list(NS_1, **settings))))
     assert [one.weight for one in found] == ([] if weight is None else [weight])
 
 
 def at(name: str, from_s: float, to_s: float) -> BrokerFacts:
-    return broker(name, f"{name}:10911", clock=BrokerClock(round(from_s * 1000), round(to_s * 1000)))
+    return told(name, f"{name}:10911", clock=BrokerClock(round(from_s * 1000), round(to_s * 1000)))
 
 
 @pytest.mark.parametrize(
@@ -183,41 +160,61 @@ def test_clock_is_apart_only_beyond_the_uncertainty(told: list[tuple[Any, ...]],
     [(513, 513, 0), (407, 513, 3), (407, 407, 0), (312, 407, 1), (513, None, 0)],
 )
 def test_older_broker_lacks_what_the_client_can(broker_version: int, client: int | None, lacking: int) -> None:
-    found = list(version(facts(broker(version=broker_version), client_version=client)))
+    found = list(version(facts(told(version=broker_version), client_version=client)))
     assert sum(len(one.evidence) - 1 for one in found) == lacking
 
 
 def test_topic_that_its_route_shows_is_well() -> None:
-    server = name_server(routes={"Orders": route("broker-a")})
-    assert not list(unregistered_topic(facts(broker(topics={"Orders": {}}), servers=(server,), topics=("Orders",))))
+    shown_by = server(routes={TOPIC: route({"broker-a": RW}, ONLY_A)})
+    assert not list(unregistered_topic(facts(told(topics={TOPIC: {}}), shown_by=shown_by, topic=TOPIC)))
 
 
 @pytest.mark.parametrize(
     ("is_here", "words"), [(True, "in its list of name servers"), (False, "list of name servers lacks")]
 )
 def test_loopback_in_a_brokers_list_is_a_name_server_of_this_machine_only(is_here: bool, words: str) -> None:
-    server = name_server(groups={}, is_here=is_here)
-    (finding,) = elsewhere(facts(broker(configuration=own_list("127.0.0.1:9876")), servers=(server,)))
+    shown_by = server({}, is_here=is_here)
+    (finding,) = elsewhere(facts(told(configuration=own_list("127.0.0.1:9876")), shown_by=shown_by))
     assert words in finding.sentence
 
 
 def test_a_broker_that_is_shown_by_another_address_registers_there() -> None:
     """Given with --broker by an address that it does not announce."""
-    one = broker(addr="10.0.1.1:10911", is_announced=False, configuration=own_list(NAME_SERVER))
+    one = told(addr="10.9.9.9:10911", is_announced=False, configuration=own_list(NS_1))
     assert not list(elsewhere(facts(one)))
 
 
 def test_no_topic_of_a_slave_is_missed_in_the_route() -> None:
     """Routes have only the queues of masters, as a slave has the topics of its master."""
-    one = broker(broker_id=1, topics={"Orders": {"perm": 6}})
-    asked = facts(one, servers=(name_server(routes={"Orders": None}),), topics=("Orders",))
+    one = told(broker_id=1, topics={TOPIC: {"perm": 6}})
+    asked = facts(one, shown_by=server(routes={TOPIC: None}), topic=TOPIC)
     assert not list(unregistered_topic(asked))
 
 
 @pytest.mark.parametrize(("outcome", "lines"), [(Reaction.REFUSED, 3), (Reaction.OTHER_PROTOCOL, 2)])
 def test_views_are_mended_in_their_file_and_not_at_the_broker(outcome: Reaction, lines: int) -> None:
-    viewing = name_server(configuration={"rocketns.viewsFile": "/etc/my views.toml"})
-    (found,) = check.address(facts(servers=(viewing,), addresses=(address(outcome=outcome),)))
+    viewing = server(configuration={"rocketns.viewsFile": "/etc/my views.toml"})
+    (found,) = check.address(facts(shown_by=viewing, addresses=(reached(A, outcome, IpScope.PRIVATE),)))
     assert len(found.commands) == lines
-    assert found.commands[-1] == f"rocketns views check '/etc/my views.toml' -n {NAME_SERVER} --as ADDRESS"
+    assert found.commands[-1] == f"rocketns views check '/etc/my views.toml' -n {NS_1} --as ADDRESS"
     assert not any("brokerIP1" in one for one in found.commands)
+
+
+REASON = "org.apache.rocketmq.remoting.exception.RemotingConnectException: connect to 10.0.0.9:9876 failed"
+BEHIND = "\tat org.apache.rocketmq.broker.out.BrokerOuterAPI.registerBroker(BrokerOuterAPI.java:580)\n" * 20
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["WARN brokerOutApi_thread_1 - registerBroker Exception, 10.0.0.9:9876",  # 4.9.7, and 5.5.0
+     "ERROR brokerOutApi_thread_1 - Failed to register current broker to name server. TargetHost=10.0.0.9:9876"],
+)  # fmt: skip
+def test_the_command_for_a_brokers_log_prints_why_it_could_not_register(line: str, tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "rocketmqlogs" / "broker.log"
+    log.parent.mkdir(parents=True)
+    log.write_text(f"INFO main - registerBrokerTimeoutMills=24000\n{line}\n{REASON}\n{BEHIND}", "utf-8")
+    (found,) = present(facts(shown_by=server({})))
+    (command,) = (one for one in found.commands if one.startswith("grep"))
+    printed = subprocess.run(["sh", "-c", command], env=os.environ | {"HOME": str(tmp_path)},
+                             capture_output=True, text=True, check=True).stdout  # fmt: skip
+    assert printed == f"{line}\n{REASON}\n"

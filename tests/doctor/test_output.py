@@ -20,12 +20,13 @@ import pytest
 from interop.harness import codes, payloads
 from interop.harness.servers import NameServer, RocketnsServer
 from rocketns.__main__ import main
-from rocketns.doctor.arguments import WrongListError, addresses, build, options_of
+from rocketns.doctor.arguments import addresses, build, options_of
 from rocketns.doctor.asking.connecting import UnreachedError, place_of, resolve
 from rocketns.doctor.facts import DoctorOptions, FleetFacts, IpScope, NameServerFacts, Reaction
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.output import report_json, report_text
 from rocketns.doctor.report import CHECKS, FINDINGS_MAX, LINES_MAX, Report, ranked, run
+from rocketns.errors import RocketnsError
 from rocketns.fleet.group_view import GroupView
 from rocketns.logtext import LINE_CHARACTERS_MAX
 from rocketns.protocol.body.route import TopicRouteData, queue_data
@@ -168,7 +169,7 @@ def test_addresses_of_ipv6_and_names(text: str, addr: str) -> None:
 
 @pytest.mark.parametrize("item", ["a:b", "a:", ":9876", "a:0", "a:65536", "http://a:1", "a=b:1", "a:1:2x"])
 def test_what_is_no_address_is_refused_with_its_name(item: str) -> None:
-    with pytest.raises(WrongListError, match="HOST:PORT"):
+    with pytest.raises(RocketnsError, match="HOST:PORT"):
         options("good:1", item)
 
 
@@ -180,7 +181,7 @@ def test_without_a_list_the_environment_is_asked_then_this_machine() -> None:
 @pytest.mark.parametrize("option", ["--topic", "--group"])
 def test_a_name_that_no_request_can_carry_is_refused(option: str) -> None:
     """A byte that is no UTF-8, as Python reads it from a command line."""
-    with pytest.raises(WrongListError, match=option):
+    with pytest.raises(RocketnsError, match=option):
         options("a", option, "orders\udcff")
 
 

@@ -118,12 +118,6 @@ def test_a_list_that_rocketmq_does_not_split_is_named_and_printed_as_it_has_to_b
     assert "name-server-list" not in ill(run(fleet(brokers=(configured(namesrvAddr=f"{NS_1};{NS_2};"),))))
 
 
-@pytest.mark.parametrize("place", [IpScope.LOOPBACK, IpScope.LINK_LOCAL, IpScope.CONTAINER])
-def test_a_broker_that_hangs_hangs_whatever_its_address_is(place: IpScope) -> None:
-    facts = fleet(name_server(NS_1), addresses={A: reached(A, Reaction.SILENT, place)})
-    assert "does not answer requests" in said(facts, "broker-address").sentence
-
-
 def scene(*brokers: FakeBroker, serve: Serve | None = None, **options: Any) -> Report:
     """The report of one name server with these brokers."""
 

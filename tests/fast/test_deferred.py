@@ -43,17 +43,6 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "DEFERRED_S_MAX", 60.0)
 
 
-@pytest.mark.usefixtures("patient")
-def test_a_lookup_waits_for_a_registration_that_came_before_it(tmp_path: Path) -> None:
-    with LiveServer(tmp_path, reactors=1) as server, server.connect() as broker, server.connect() as client:
-        with server.held_still():
-            register_later(server, broker, "new", "other")
-            ask(client, "new")
-            eventually(lambda: deferred(reactors_of(server)) == 1, every_s=0.001)
-        assert client.receive_frame() == server.reference(look_up(CLIENTS[0], "new"))
-        assert deferred(reactors_of(server)) == 0
-
-
 def test_a_lookup_waits_for_a_short_time_only(tmp_path: Path) -> None:
     with LiveServer(tmp_path, reactors=1) as server, ExitStack() as stack:
         broker, client = [stack.enter_context(server.connect()) for _ in range(2)]
@@ -92,7 +81,7 @@ def test_a_flood_of_unknown_topics_is_answered_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("patient")
-def test_a_connection_that_ends_takes_its_lookups_with_it(tmp_path: Path) -> None:
+def test_a_lookup_waits_for_a_registration_before_it_unless_its_connection_ends(tmp_path: Path) -> None:
     with LiveServer(tmp_path, reactors=1) as server, server.connect() as broker, server.connect() as client:
         with server.held_still():
             register_later(server, broker, "new", "other")

@@ -33,7 +33,6 @@ from tests.support.tlsfiles import tls_properties
 
 TLS12, TLS13 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
 VERSIONS = [TLS12, TLS13]
-RECORD_TYPES = [20, 21, 22, 23, 24, 255]
 ENDS: dict[str, Callable[[socket.socket], None]] = {
     "FIN": lambda one: one.shutdown(socket.SHUT_WR),
     "RST": lambda one: one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)),

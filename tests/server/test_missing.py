@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from unittest.mock import Mock
 
 import pytest
@@ -113,32 +113,23 @@ def test_of_hosts_with_equally_many_the_newcomer_loses_its_own(seconds: Seconds)
     assert {"first", "more"} <= seconds.found.keys()
 
 
-def test_the_hosts_with_the_fewest_topics_come_first(seconds: Seconds) -> None:
+# For so many seconds: the last parts of its hosts' addresses, and how many topics each of them asks for.
+FLOODS: dict[str, tuple[int, Callable[[int], list[str]], int]] = {
+    "more hosts than there is room for": (5, lambda _second: [f"9.{one}" for one in range(4 * NEW_TOPICS_MAX)], 1),
+    "other hosts each second": (100, lambda second: [f"{second}.{one}" for one in range(2 * NEW_TOPICS_MAX)], 1),
+    "a few hosts with many topics": (
+        2, lambda _second: [f"9.{one}" for one in range(2 * WAITING_MAX // WAITING_OF_HOST_MAX)], WAITING_OF_HOST_MAX),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+def test_a_flood_leaves_room_for_a_host_that_comes_last(flood: str, seconds: Seconds) -> None:
     """Reactors bring the hosts in the order of their hashes, which may be the same each second."""
-    hosts = 4 * NEW_TOPICS_MAX
-    for second in range(5):
-        for number in range(hosts):
-            seconds.note(f"flood-{second}-{number}", f"10.9.9.{number}")
-        seconds.note("real")
-        seconds.go_on()
-    assert "real" in seconds.found
-
-
-def test_among_equals_no_host_is_always_the_last(seconds: Seconds) -> None:
-    """Each second other hosts come, all before the real one."""
-    for second in range(100):
-        for number in range(2 * NEW_TOPICS_MAX):
-            seconds.note(f"flood-{second}-{number}", f"10.{second}.9.{number}")
-        seconds.note("real")
-        seconds.go_on()
-    assert "real" in seconds.found
-
-
-def test_a_few_hosts_leave_room_for_one_newcomer_of_each_other_host(seconds: Seconds) -> None:
-    for second in range(2):
-        for host in range(2 * WAITING_MAX // WAITING_OF_HOST_MAX):
-            for number in range(WAITING_OF_HOST_MAX):
-                seconds.note(f"flood-{second}-{host}-{number}", f"10.9.9.{host}")
+    lasts_s, hosts, topics = FLOODS[flood]
+    for second in range(lasts_s):
+        for host in hosts(second):
+            for number in range(topics):
+                seconds.note(f"flood-{second}-{host}-{number}", f"10.9.{host}")
         seconds.note("real")
         seconds.go_on()
     assert "real" in seconds.found

@@ -20,6 +20,7 @@ from rocketns.shadow.cli import write_report
 from rocketns.shadow.page import live_page, report
 from rocketns.shadow.pairs import NAMES_MAX, OTHERS, Counts, MemberDifference, Outcome, Samples
 from rocketns.shadow.recording import read_recording
+from rocketns.shadow.running import reached_at
 from rocketns.shadow.standing import ENOUGH_MS, Mood, Standing, summary, verdict_on
 from rocketns.shadow.status import StatusPort
 from tests.shadow.frames import PAIR, answer, kept, pair, request, route
@@ -91,6 +92,11 @@ def test_nothing_is_called_ready_that_was_not_shown_for_a_day() -> None:
 
 def advice(**fields: Any) -> str:
     return verdict_on(standing(Counts(), **fields)).advice
+
+
+def test_the_address_to_point_a_client_at_is_one_that_it_can_reach() -> None:
+    assert [reached_at(host, 9876) for host in ("::", "0.0.0.0", "10.0.0.1")] == [
+        *2 * [f"{socket.gethostname()}:9876"], "10.0.0.1:9876"]  # fmt: skip
 
 
 SEEN = {"connections": 1, "requests": 1}
@@ -247,3 +253,11 @@ def test_the_frames_of_pairs_that_differ_are_beside_the_report_without_what_sign
     assert "response SUCCESS (0) to frame 1, GET_ROUTEINFO_BY_TOPIC (105)" in page
     assert "s3cret" not in page
     assert written[1].stat().st_mode & 0o777 == 0o600
+
+
+def test_half_a_character_of_a_peer_does_not_cost_the_report(tmp_path: Path) -> None:
+    """JSON can name one that no encoding has."""
+    counts = Counts()
+    counts.add_unwanted(105, kept(pair=pair(answer(), answer(code=1), request(body=rb'{"a":"\ud800"}'))))
+    written = write_report(tmp_path / "shadow.html", standing(counts))
+    assert r"\ud800" in written[0].read_text("utf-8")

@@ -15,8 +15,8 @@ import pytest
 
 from interop.harness import codes, payloads
 from interop.harness.ports import free_port
-from interop.harness.process import Process, ProcessFailed
-from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
+from interop.harness.process import Process
+from interop.harness.servers import NameServer, RocketnsServer
 from interop.harness.wire import Client, eventually
 from tests.support.certificates import Files, authority
 from tests.support.tlsclient import TlsClient
@@ -76,13 +76,6 @@ def upstream(tmp_path: Path) -> Iterator[NameServer]:
     started.kill()
 
 
-@pytest.fixture
-def java(tmp_path: Path) -> Iterator[NameServer]:
-    started = JavaNameServer(tmp_path / "upstream")
-    yield started
-    started.kill()
-
-
 Start = Callable[..., Shadow]
 
 
@@ -117,13 +110,6 @@ def test_a_planted_difference_is_found_and_the_exit_status_says_so(shadow: Shado
 def test_where_nobody_asked_the_end_says_what_to_do(shadow: Shadow) -> None:
     assert shadow.process.stop() == 2
     assert f"point one at 127.0.0.1:{shadow.port}." in shadow.process.text()
-
-
-def test_a_program_that_does_not_start_is_ended(tmp_path: Path) -> None:
-    program = Process(["sleep", "60"], tmp_path / "stdout.log")
-    with pytest.raises(ProcessFailed):
-        program.wait_for_start(READY, 0)
-    assert program.popen.returncode is not None
 
 
 def workers(shadow: Shadow) -> list[psutil.Process]:
@@ -162,20 +148,6 @@ def test_the_half_has_the_upstream_s_order_configuration_and_properties(start: S
         answer = client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "T1"})
         assert b"broker-a:4" in (answer.body or b"")
         eventually(lambda: shadow.relay("equal") == 2)
-
-
-@pytest.mark.slow
-@pytest.mark.needs("java", "mvn")
-def test_a_java_name_server_and_the_half_say_the_same(start: Start, java: NameServer) -> None:
-    shadow = start(java)
-    with shadow.connect() as client:
-        register(client)
-        for topic in ("T0", "T1", "unknown"):
-            routed(client, topic)
-        client.request(codes.GET_BROKER_CLUSTER_INFO)
-        client.request(codes.GET_NAMESRV_CONFIG)
-        eventually(lambda: shadow.counts()["judged"] == 6)
-        assert shadow.counts()["unwanted"] == 0, shadow.counts()
 
 
 @pytest.mark.slow

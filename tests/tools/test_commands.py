@@ -21,7 +21,6 @@ from interop.harness.servers import RocketnsServer
 from rocketns.__main__ import TOOLS, main
 from rocketns.errors import RocketnsError
 from rocketns.tools.keys import read_signer
-from rocketns.tools.main import completion
 from tests.access.signing import KEY, SECRET, TOPIC
 from tests.support import certificates
 from tests.support.certificates import Files, Identity, authority
@@ -244,7 +243,7 @@ def write_as_a_build(kind: str, folder: Path) -> None:
 def test_bash_completes(words: list[str], expected: set[str], tmp_path: Path) -> None:
     write_as_a_build("completions", tmp_path)
     asked = " ".join(["rocketns", *words])
-    commands = f"""{completion("bash")}
+    commands = f"""{(tmp_path / "rocketns.bash").read_text("utf-8")}
 COMP_WORDS=({asked}); COMP_CWORD={len(words)}; COMP_LINE="{asked}"; COMP_POINT=${{#COMP_LINE}}
 _shtab_rocketns rocketns "{words[-1]}"; printf '%s\\n' "${{COMPREPLY[@]}}"
 """

@@ -48,13 +48,21 @@ def xxd(data: bytes) -> str:
 
 
 def hexdump(data: bytes) -> str:
-    """As ``hexdump -C``, with the two halves of a row apart."""
-    rows = (data[at : at + 16] for at in range(0, len(data), 16))
-    return "\n".join(
-        f"{16 * number:08x}  {row[:8].hex(' ')}  {row[8:].hex(' ')}".ljust(58)
-        + "  |" + "".join(chr(one) if 32 <= one < 127 else "." for one in row) + "|"
-        for number, row in enumerate(rows)
-    )  # fmt: skip
+    """As ``hexdump -C``: a star stands for rows like the one before, and the last row is the offset of the end."""
+    rows, lines = [data[at : at + 16] for at in range(0, len(data), 16)], list[str]()
+    for number, row in enumerate(rows):
+        if number and row == rows[number - 1]:
+            lines += [] if lines[-1] == "*" else ["*"]
+            continue
+        text = "".join(chr(one) if 32 <= one < 127 else "." for one in row)
+        lines.append(f"{16 * number:08x}  {row[:8].hex(' ')}  {row[8:].hex(' ')}".ljust(58) + f"  |{text}|")
+    return "\n".join((*lines, f"{len(data):08x}"))
+
+
+def od(data: bytes) -> str:
+    """As ``od -A x -t x1 -v``, whose text is hex alone."""
+    rows = (f"{at:06x} {data[at : at + 16].hex(' ')}" for at in range(0, len(data), 16))
+    return "\n".join((*rows, f"{len(data):06x}"))
 
 
 WRITTEN: dict[str, Callable[[bytes], str]] = {
@@ -64,6 +72,8 @@ WRITTEN: dict[str, Callable[[bytes], str]] = {
     "hex of Python": lambda data: "".join(f"\\x{one:02x}" for one in data),
     "xxd": xxd,
     "hexdump -C": hexdump,
+    "od -A x -t x1": od,
+    "hex in groups of four": lambda data: "\n".join(data[at : at + 16].hex(" ", -2) for at in range(0, len(data), 16)),
     "base64": lambda data: base64.encodebytes(data).decode(),
     "Java's bytes": lambda data: str([one - 256 * (one > 127) for one in data]),
     "unsigned bytes": lambda data: " ".join(map(str, data)),
@@ -72,7 +82,9 @@ WRITTEN: dict[str, Callable[[bytes], str]] = {
 
 @pytest.mark.parametrize("form", WRITTEN)
 def test_what_people_paste_is_read(form: str) -> None:
-    assert bytes(read(WRITTEN[form](BOTH).encode())[0].data) == BOTH
+    """Also bytes that are the same for several rows."""
+    data = BOTH + frame(json_header(0, opaque=8, flag=1), bytes(100))
+    assert bytes(read(WRITTEN[form](data).encode())[0].data) == data
 
 
 @pytest.mark.parametrize("text", [b"1, 300", b"YWJjZ", b'{"format": "rocketns-frames"'])

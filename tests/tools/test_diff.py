@@ -20,7 +20,7 @@ from interop.harness import codes
 from rocketns.client.name_server import NameServer
 from rocketns.fleet.comparing import FactKind, Item
 from rocketns.tools import diff as diff_module
-from rocketns.tools.diff import Comparison, cells, compared, detailed
+from rocketns.tools.diff import Comparison, cell, compared, detailed
 from rocketns.tools.output import WIDTH_MAX, TextTable, plain, print_json
 from rocketns.tools.top import CLEAR, Top, Watched
 from tests.tools.scripted import Scripted, with_servers
@@ -145,8 +145,8 @@ def test_only_the_differing_brokers_of_a_topic_are_shown() -> None:
 
     async def test(servers: list[NameServer]) -> None:
         found = await compared(servers, 0)
-        addrs = [server.addr for server in servers]
-        shown.extend(cells(views, addrs) for _, views in await detailed(servers, found.latest, found.lasting))
+        for _, views in await detailed(servers, found.latest, found.lasting):
+            shown.append([cell(views[server.addr]) for server in servers])
 
     with_servers([SAME, other], test)
     assert shown == [["b r8 w8 perm 6", "b r8 w8 perm 4"], ["present", "missing"]]

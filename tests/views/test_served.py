@@ -32,7 +32,6 @@ MASTER, SLAVE = "10.0.0.1:10911", "10.0.0.2:10911"
 SHOWN = {INSIDE: (MASTER, SLAVE), OUTSIDE: ("203.0.113.7:30911", "203.0.113.2:30911"), BESIDE: ("192.0.2.1:1", SLAVE)}
 MEMBERS = "rmq_sys_SYNC_BROKER_MEMBER_broker-a"
 BODY = register_body([topic_config("T"), topic_config(MEMBERS)])
-FLAG_RESPONSE = 1
 
 
 class Viewed(TimedServer):

@@ -47,7 +47,7 @@ def configuration(body: bytes) -> dict[str, str]:
 
 def clock(body: bytes, asked_s: float, came_s: float) -> BrokerClock | None:
     """What an answer to 28 says of its broker's clock. None: nothing."""
-    numbers = _object(_loads(body), "table")
+    numbers = _object(_object(_loads(body)).get("table"))
     found = _RUNTIME.fullmatch(str(numbers.get("runtime"))[:TEXT_CHARS_MAX].strip())
     start = str(numbers.get("bootTimestamp"))
     if found is None or not _EPOCH_MS.fullmatch(start):
@@ -110,9 +110,7 @@ def _loads(body: bytes) -> Any:
     return fastjson.loads(body, allowance=Allowance(VALUES_MAX))
 
 
-def _object(value: Any, member: str | None = None) -> dict[str, Any]:
-    if member is not None:
-        value = _object(value).get(member)
+def _object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise BodyDecodeError("an object expected")
     return value

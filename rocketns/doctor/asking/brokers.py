@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import Semaphore, sleep
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, zip_longest
@@ -21,11 +21,8 @@ from rocketns.doctor.facts import (
     BrokerFacts,
     Consumption,
     FleetFacts,
-    NameServerFacts,
     Offsets,
     number,
-    own_list,
-    sends_less,
 )
 from rocketns.doctor.words import _
 from rocketns.errors import BodyDecodeError
@@ -52,7 +49,12 @@ CONSUMER_NOT_ONLINE = 206
 
 def choose(facts: FleetFacts) -> tuple[list[BrokerFacts], int]:
     """At most BROKERS_MAX, and those that the user named; how many could have been asked, too."""
-    shown, asked = _shown(facts.readable), facts.options
+    asked = facts.options
+    shown: dict[str, BrokerFacts] = {}  # by address, as the first name server that has it shows it
+    for name_server in facts.readable:
+        for name, group in (name_server.groups or {}).items():
+            for broker_id, addr in group.addrs:
+                shown.setdefault(addr, BrokerFacts(name, broker_id, group.cluster or "", addr))
     given = [shown.get(addr, BrokerFacts("", MASTER_ID, "", addr, is_announced=False)) for addr in asked.brokers]
     by_topic = [facts.queues(topic).keys() for topic in asked.topics]
     # Where a topic has no route any broker may be a reason.
@@ -60,16 +62,6 @@ def choose(facts: FleetFacts) -> tuple[list[BrokerFacts], int]:
     fitting = [one for one in shown.values() if one.name in wanted and one.addr not in asked.brokers]
     chosen = list(_in_turns(fitting))[:BROKERS_MAX]
     return [*given, *chosen], len(fitting) - len(chosen)
-
-
-def _shown(name_servers: Iterable[NameServerFacts]) -> dict[str, BrokerFacts]:
-    """All brokers by address, as the first name server that has it shows it: nothing but who they are."""
-    found: dict[str, BrokerFacts] = {}
-    for name_server in name_servers:
-        for name, group in (name_server.groups or {}).items():
-            for broker_id, addr in group.addrs:
-                found.setdefault(addr, BrokerFacts(name, broker_id, group.cluster or "", addr))
-    return found
 
 
 def _in_turns(candidates: Iterable[BrokerFacts]) -> Iterator[BrokerFacts]:
@@ -82,7 +74,6 @@ def _in_turns(candidates: Iterable[BrokerFacts]) -> Iterator[BrokerFacts]:
 
 
 Value = TypeVar("Value")
-TABLES = ("topics", "groups", "similar", "consumers", "consumption")
 # A broker of 5.x gives so many of its topics, and the number of all (enableSplitMetadata). An older one gives all.
 SOME_TOPICS: Fields = {"topicSeq": "0", "maxTopicNum": "1000"}
 NAME_SERVERS_MAX = 16  # of a broker's list that are resolved
@@ -90,66 +81,62 @@ _SYSTEM_GROUPS = "CID_RMQ_SYS_"  # MixAll.CID_RMQ_SYS_PREFIX: a broker creates t
 
 
 class Interview:
-    """All that is asked of one broker. ``found`` are fields of BrokerFacts.
+    """All that is asked of one broker, whose facts it fills in.
 
     What cannot be decoded is left out, as if it was not answered. UnreachedError, of each method: it answers no more.
     """
 
-    def __init__(self, call: Call, facts: FleetFacts, tables_at_once: Semaphore) -> None:
+    def __init__(self, call: Call, broker: BrokerFacts, facts: FleetFacts, tables_at_once: Semaphore) -> None:
         """``facts`` are those of name servers. ``tables_at_once``: how many brokers may send whole tables."""
-        self._call, self._facts, self._tables_at_once = call, facts, tables_at_once
+        self._call, self._broker, self._facts, self._tables_at_once = call, broker, facts, tables_at_once
         self._options = facts.options
         self._tables: dict[BrokerRequest, bytes | None] = {}
-        self.found: dict[str, Any] = {name: {} for name in TABLES} | {"codes": call.codes}
-
-    @property
-    def settings(self) -> Mapping[str, str]:
-        """Its configuration, as far as it was asked for and said."""
-        return self.found.get("configuration") or {}
 
     async def ask_all(self) -> None:
         """What is likelier to be large, or refused, comes later."""
-        call = self._call
-        self.found["version"] = call.first.version
+        call, broker = self._call, self._broker
+        broker.version, broker.codes = call.first.version, call.codes
         answer = call.expected(BrokerRequest.GET_BROKER_RUNTIME_INFO, call.first)
-        self.found["clock"] = _decoded(answer, lambda body: bodies.clock(body, call.asked_s, call.came_s))
+        broker.clock = _decoded(answer, lambda body: bodies.clock(body, call.asked_s, call.came_s))
         answer = await self._ask(BrokerRequest.GET_BROKER_CONFIG, {})
-        self.found["configuration"] = _decoded(answer, bodies.configuration)
-        own = own_list(self.settings)[:NAME_SERVERS_MAX]
-        self.found["name_servers"] = dict(zip(own, await asyncio.gather(*map(_ips, own)), strict=True))
+        broker.configuration = _decoded(answer, bodies.configuration)
+        own = broker.own_list[:NAME_SERVERS_MAX]
+        broker.name_servers = dict(zip(own, await asyncio.gather(*map(_ips, own)), strict=True))
         for topic in self._options.topics:
             await self._topic(topic)
         for group in self._options.groups:
-            await self._entry("consumers", group, BrokerRequest.GET_CONSUMER_CONNECTION_LIST, "consumerGroup",
+            await self._entry(broker.consumers, group, BrokerRequest.GET_CONSUMER_CONNECTION_LIST, "consumerGroup",
                               bodies.consumers, CONSUMER_NOT_ONLINE)  # fmt: skip
             if (looked := await self._offsets(group)) is not None:
-                self.found["consumption"][group] = Consumption(looked)
+                broker.consumption[group] = Consumption(looked)
             await self._group(group)
         await self._look_again_at_offsets()
 
     async def _topic(self, topic: str) -> None:
         code = BrokerRequest.GET_TOPIC_CONFIG
-        is_told = await self._entry("topics", topic, code, "topic", bodies.configured, ResponseCode.TOPIC_NOT_EXIST)
+        topics = self._broker.topics
+        is_told = await self._entry(topics, topic, code, "topic", bodies.configured, ResponseCode.TOPIC_NOT_EXIST)
         # A broker before 5.0 has no requests 351 and 352.
         is_old = self._call.codes.get(code) == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
         is_lacking = any(one.lacks(topic) for one in self._facts.name_servers)
         if not is_told and is_lacking and is_old and (table := await self.topics()) is not None:
             with suppress(BodyDecodeError):
-                self.found["topics"][topic] = bodies.entry(table, topic)
+                topics[topic] = bodies.entry(table, topic)
 
     async def _group(self, group: str) -> None:
         """352 creates the group where groups are created automatically. It is asked only where the broker says it is
         not so; otherwise the whole table is."""
-        closed = self.settings.get("autoCreateSubscriptionGroup") == "false" and not group.startswith(_SYSTEM_GROUPS)
-        if closed and await self._entry("groups", group, BrokerRequest.GET_SUBSCRIPTIONGROUP_CONFIG, "group",
+        broker = self._broker
+        closed = broker.is_on("autoCreateSubscriptionGroup") is False and not group.startswith(_SYSTEM_GROUPS)
+        if closed and await self._entry(broker.groups, group, BrokerRequest.GET_SUBSCRIPTIONGROUP_CONFIG, "group",
                                         bodies.configured, SUBSCRIPTION_GROUP_NOT_EXIST):  # fmt: skip
             return
         answer = await self._table(BrokerRequest.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, {})
         if answer is not None:
             with suppress(BodyDecodeError):
-                self.found["groups"][group] = found = bodies.entry(answer, group)
+                broker.groups[group] = found = bodies.entry(answer, group)
                 if found is None:
-                    self.found["similar"][group] = bodies.similar_groups(answer, group)
+                    broker.similar[group] = bodies.similar_groups(answer, group)
 
     async def _offsets(self, group: str) -> Offsets | None:
         """The offsets of the group: of the topics that were asked for, or of all that it has offsets of."""
@@ -163,21 +150,21 @@ class Interview:
 
     async def _look_again_at_offsets(self) -> None:
         """A second look at the offsets of those groups that could have consumed something since the first one."""
-        consumers = self.found["consumers"]
-        waiting = [group for group, consumption in self.found["consumption"].items()
-                   if consumption.lag and consumers.get(group) and consumers[group].model != BROADCASTING]  # fmt: skip
+        consumers, consumption = self._broker.consumers, self._broker.consumption
+        waiting = [group for group, one in consumption.items()
+                   if one.lag and (found := consumers.get(group)) and found.model != BROADCASTING]  # fmt: skip
         if waiting:
             await sleep(LOOK_AGAIN_AFTER_S)
         for group in waiting:
             if (looked := await self._offsets(group)) is not None:
-                self.found["consumption"][group] = replace(self.found["consumption"][group], later=looked)
+                consumption[group] = replace(consumption[group], later=looked)
 
     async def topics(self) -> bytes | None:
         """All topics of a broker before 5.0, and some of a newer one, whose size is measured. None: it does not say."""
         try:
             return await self._table(BrokerRequest.GET_ALL_TOPIC_CONFIG, SOME_TOPICS)
         except TooLargeError as error:
-            self.found["topics_bytes"] = error.size
+            self._broker.topics_bytes = error.size
             raise
 
     async def _table(self, code: BrokerRequest, fields: Fields) -> bytes | None:
@@ -189,30 +176,31 @@ class Interview:
             if answer is not None and answer.body is not None:
                 self._tables[code] = answer.body
                 if code is BrokerRequest.GET_ALL_TOPIC_CONFIG:
-                    self.found |= _measured(answer.body, answer.ext("totalTopicNum"))
+                    self._measure_topics(answer.body, answer.ext("totalTopicNum"))
         return self._tables[code]
 
+    def _measure_topics(self, body: bytes, total: str | None) -> None:
+        """The number of topics, and the bytes of all; of some of them by their mean."""
+        here = body.count(b'"topicName":')
+        count = max(number(total, 0), here) if here else 0
+        self._broker.topics_bytes = len(body) * count // here if here else len(body)
+        self._broker.topics_count = count
+
     async def _entry(
-        self, table: str, name: str, code: BrokerRequest, field: str, decode: Callable[[bytes], object], lacks: int
-    ) -> bool:
+        self, table: dict[str, Any], name: str, code: BrokerRequest, field: str, decode: Callable[[bytes], object],
+        lacks: int,
+    ) -> bool:  # fmt: skip
         """Ask for one entry of a table; None where the answer's code is ``lacks``. Whether the broker said either."""
         answer = await self._ask(code, {field: name}, lacks)
         if answer is None:
             return False
         value = None if answer.code == lacks else _decoded(answer, decode)
         if answer.code == lacks or value is not None:
-            self.found[table][name] = value
+            table[name] = value
         return True
 
     async def _ask(self, code: BrokerRequest, fields: Fields, also: int | None = None) -> RemotingCommand | None:
         return await self._call.ask_expecting(code, fields, BYTES_MAX.get(code, ANSWER_BYTES_MAX), also)
-
-
-def _measured(body: bytes, total: str | None) -> dict[str, int]:
-    """The number of topics, and the bytes of all; of some of them by their mean."""
-    here = body.count(b'"topicName":')
-    count = max(number(total, 0), here) if here else 0
-    return {"topics_bytes": len(body) * count // here if here else len(body), "topics_count": count}
 
 
 def _decoded(answer: RemotingCommand | None, decode: Callable[[bytes], Value]) -> Value | None:
@@ -253,21 +241,21 @@ async def ask_brokers(facts: FleetFacts, line: Line, say: Callable[[str], None])
             address, call = await reach(broker.addr, BrokerRequest.GET_BROKER_RUNTIME_INFO, ANSWER_BYTES_MAX, line)
             if call is None:
                 return address, None
-            asked = Interview(call, facts, tables_at_once)
+            asked = Interview(call, broker, facts, tables_at_once)
             try:
                 with suppress(UnreachedError, TimeoutError):
                     async with asyncio.timeout(BROKER_WITHIN_S):
                         await asked.ask_all()
                         is_shown = bool(facts.readable) and all(broker.addr in one.addrs for one in facts.readable)
-                        if not is_shown or (is_large and not sends_less(asked.settings)):
+                        if not is_shown or (is_large and not broker.sends_less):
                             await asked.topics()
             finally:
                 call.close()
             if not broker.is_announced:  # who it is it says itself
-                name, cluster = (asked.settings.get(key, "") for key in ("brokerName", "brokerClusterName"))
-                broker_id = number(asked.settings.get("brokerId"), MASTER_ID)
-                broker = replace(broker, name=name, cluster=cluster, broker_id=broker_id)
-            return address, replace(broker, **asked.found)
+                name, cluster = broker.setting("brokerName"), broker.setting("brokerClusterName")
+                broker.name, broker.cluster = name or "", cluster or ""
+                broker.broker_id = number(broker.setting("brokerId"), MASTER_ID)
+            return address, broker
 
     found = await asyncio.gather(*map(ask, chosen))
     return replace(

@@ -29,8 +29,11 @@ _DOCKER = tuple(ipaddress.ip_network(f"172.{second}.0.0/16") for second in range
 # podman; pods of flannel, of k3s
 _CONTAINERS = (*_DOCKER, *map(ipaddress.ip_network, ("10.88.0.0/16", "10.244.0.0/16", "10.42.0.0/16")))
 _SHARED = ipaddress.ip_network("100.64.0.0/10")  # of carriers; some clouds give them to pods
-_NO_HOST = {errno.EHOSTUNREACH, errno.EHOSTDOWN}
-_UNREACHABLE = {errno.ENETUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL}
+_BY_ERRNO = {
+    errno.ECONNREFUSED: Reaction.REFUSED,
+    **dict.fromkeys((errno.EHOSTUNREACH, errno.EHOSTDOWN), Reaction.NO_HOST),
+    **dict.fromkeys((errno.ENETUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL), Reaction.UNREACHABLE),
+}
 
 
 class UnreachedError(RocketnsError):
@@ -73,15 +76,11 @@ async def resolve(addr: str, within_s: float) -> tuple[str, ...]:
 
 def outcome_of(error: OSError) -> Reaction:
     """What an error of the system says of a connection."""
-    if isinstance(error, ConnectionRefusedError):
-        return Reaction.REFUSED
     if isinstance(error, socket.gaierror):  # an IPv6 address with an interface that is not there
         return Reaction.UNREACHABLE
     if isinstance(error, TimeoutError):
         return Reaction.TIMED_OUT
-    if error.errno in _NO_HOST:
-        return Reaction.NO_HOST
-    return Reaction.UNREACHABLE if error.errno in _UNREACHABLE else Reaction.CLOSED
+    return _BY_ERRNO.get(error.errno or 0, Reaction.CLOSED)
 
 
 ANSWER_TIMES = 2  # an answer may take so many times as long as a connection

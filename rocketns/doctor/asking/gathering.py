@@ -170,41 +170,37 @@ async def gather(
         ended, loop = asyncio.Event(), asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, ended.set)
         say(_("looking again; Ctrl-C ends it"))
-        facts = await _look_again(facts, rounds, look_every_s, ended, line, ends_with_change=is_suspected)
+        await _look_again(facts, rounds, look_every_s, ended, line, ends_with_change=is_suspected)
         loop.remove_signal_handler(signal.SIGINT)
     return replace(facts, requests=facts.requests + line.budget.requests)
 
 
 async def _look_again(
     facts: FleetFacts, rounds: int, every_s: float, ended: asyncio.Event, line: Line, *, ends_with_change: bool
-) -> FleetFacts:
-    """With so many looks more at all name servers, until the event; ``ends_with_change``: or until one has changed."""
+) -> None:
+    """Look so many times more at all name servers that can be read, until the event; ``ends_with_change``: or until one
+    has changed."""
     for number in range(1, rounds + 1):
         with suppress(TimeoutError):
             await asyncio.wait_for(ended.wait(), every_s)
         if ended.is_set():
             break
-        looked = (_looked(one, number * every_s, line) for one in facts.name_servers)
-        facts = replace(facts, name_servers=tuple(await asyncio.gather(*looked)))
-        if ends_with_change and any(one.looks for one in facts.name_servers):
+        await asyncio.gather(*(_look(one, number * every_s, line) for one in facts.readable))
+        if ends_with_change and any(one.looks for one in facts.readable):
             break
-    return facts
 
 
-async def _looked(seen: NameServerFacts, at_s: float, line: Line) -> NameServerFacts:
-    """With one look more, if it shows something new, and there is room for it."""
-    if not seen.is_readable:
-        return seen
+async def _look(seen: NameServerFacts, at_s: float, line: Line) -> None:
+    """Add a look, if it shows something new, and there is room for it."""
     _found, call = await reach(seen.addr, FIRST, FRAME_SIZE_MAX_BYTES, line)
     if call is None:
-        return seen
+        return
     call.close()
     try:
         groups = group_views(decode_cluster_info(call.first.body or b""))
     except BodyDecodeError:
-        return seen
+        return
     known = (seen.groups, *(one.groups for one in seen.looks))
     members = sum(len(group.addrs) for one in (groups, *known[1:]) for group in (one or {}).values())
-    if groups in known or members > MEMBERS_MAX:
-        return seen
-    return replace(seen, looks=(*seen.looks, LaterGroups(at_s, groups)))
+    if groups not in known and members <= MEMBERS_MAX:
+        seen.looks.append(LaterGroups(at_s, groups))

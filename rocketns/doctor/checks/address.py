@@ -58,7 +58,6 @@ def _is_here(facts: FleetFacts, addr: str) -> bool:
     return found is not None and found.is_loopback
 
 
-LINES_MAX = 8
 NAMES_MAX = 3  # in a sentence, with their addresses
 
 
@@ -166,11 +165,9 @@ def _other_name(facts: FleetFacts, one: Announced) -> str:
 
 def _finding(facts: FleetFacts, fault: Fault, brokers: Sequence[Announced]) -> Diagnosis:
     sentence = _(fault.sentence) % {"brokers": listed(map(_named, brokers), NAMES_MAX)}
-    lines = [_line(facts, one) for one in brokers[:LINES_MAX]]
-    if len(brokers) > LINES_MAX:
-        lines.append(_("… and %(n)d more") % {"n": len(brokers) - LINES_MAX})
+    evidence = tuple(_line(facts, one) for one in brokers)
     commands, weight = _commands(facts, fault, brokers), _weight(facts, fault, brokers)
-    return Diagnosis(sentence, tuple(lines), commands, weight, state=fault.state)
+    return Diagnosis(sentence, evidence, commands, weight, state=fault.state)
 
 
 def _named(one: Announced) -> str:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from rocketns.doctor.checks.showing import (
+    BROKER_LOG,
     addresses_of,
     again,
     listed,
@@ -49,7 +50,7 @@ def present(facts: FleetFacts) -> Iterator[Diagnosis]:
         _("# in broker.conf of every broker, then restart it:"),
         f"namesrvAddr={namesrv_addr(facts)}",
         _("# why a broker that runs is not registered, its log says:"),
-        "grep -i registerBroker ~/logs/rocketmqlogs/broker.log | tail",
+        BROKER_LOG,
         _("# this doctor asks a broker at its own address, too:"),
         again(facts, "--broker HOST:10911"),
     )
@@ -231,9 +232,7 @@ FEATURES = (
 
 def version(facts: FleetFacts) -> Iterator[Diagnosis]:
     """One finding for each version that lacks something."""
-    client = facts.options.client_version
-    if client is None:
-        return
+    client = facts.options.client_version or 0
     by_version: dict[int, set[str]] = {}
     for broker in facts.brokers:
         if broker.version is not None:

@@ -13,7 +13,6 @@ from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import _
 from rocketns.protocol.codes import MASTER_ID
 
-LINES_MAX = 5  # of evidence
 Told = tuple[BrokerFacts, Mapping[str, Any]]  # a broker, and its configuration of the group
 
 
@@ -49,8 +48,8 @@ class GroupCase:
 
 
 def lines(brokers: Sequence[BrokerFacts], message: str) -> tuple[str, ...]:
-    """A line of evidence for each of the first brokers; the message has ``%(broker)s`` and ``%(addr)s``."""
-    return tuple(message % {"broker": one.name or one.addr, "addr": one.addr} for one in brokers[:LINES_MAX])
+    """A line of evidence for each broker; the message has ``%(broker)s`` and ``%(addr)s``."""
+    return tuple(message % {"broker": one.name or one.addr, "addr": one.addr} for one in brokers)
 
 
 def known(case: GroupCase) -> Iterator[Diagnosis]:
@@ -134,7 +133,7 @@ def connected(case: GroupCase) -> Iterator[Diagnosis]:
         ]
         line = _("%(broker)s (%(addr)s): %(name)s=true, so consumers that sign with no key of it are refused "
                  "(request 26)")  # fmt: skip
-        told += tuple(line % {"broker": one.name, "addr": one.addr, "name": name} for one, name in refusing[:LINES_MAX])
+        told += tuple(line % {"broker": one.name, "addr": one.addr, "name": name} for one, name in refusing)
         commands = (
             _("# start a consumer; the log of one that runs says which address it does not reach. Where it runs:"),
             again(case.facts, "--from-client"),
@@ -151,7 +150,7 @@ def subscribed(case: GroupCase) -> Iterator[Diagnosis]:
             evidence = (
                 _("%(broker)s: they subscribe %(topics)s (request 203)")
                 % {"broker": one.name, "topics": listed(found.subscribes - {RETRY_PREFIX + case.group})}
-                for one, found in others[:LINES_MAX]
+                for one, found in others
             )
             commands = (
                 _("# all consumers of one group subscribe the same topics; a consumer of other topics is in another "
@@ -172,7 +171,7 @@ def moving(case: GroupCase) -> Iterator[Diagnosis]:
                      "connected, and none was consumed within %(seconds)g s.")  # fmt: skip
         evidence = (
             _("%(broker)s: %(lag)d messages wait (request 208, twice)") % {"broker": one.name, "lag": offsets.lag}
-            for one, offsets in stuck[:LINES_MAX]
+            for one, offsets in stuck
         )  # fmt: skip
         commands = (
             _("# the threads of a consumer work or wait in its listener: jstack PID, or its log"),

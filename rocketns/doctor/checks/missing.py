@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rocketns.doctor.asking.requests import RETRY_PREFIX
 from rocketns.doctor.checks.registering import WAIT, on_their_way
-from rocketns.doctor.checks.showing import addresses_of, again, listed, mqadmin, namesrv_addr
+from rocketns.doctor.checks.showing import BROKER_LOG, addresses_of, again, listed, mqadmin, namesrv_addr
 from rocketns.doctor.facts import FleetFacts
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
@@ -154,7 +154,7 @@ def _divided(facts: FleetFacts, topic: str) -> Diagnosis:
     if not absent:
         commands = (
             _("# a broker sends its topics again within 30 s; if the topic is still lacking then, see its log:"),
-            "grep -i registerBroker ~/logs/rocketmqlogs/broker.log | tail",
+            BROKER_LOG,
         )
     elif all(absent <= on_their_way(facts, one) for one in lacking):
         commands = (_(WAIT),)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rocketns.doctor.checks.registering import WAIT, on_their_way
-from rocketns.doctor.checks.showing import addresses_of, again, listed, namesrv_addr
+from rocketns.doctor.checks.showing import BROKER_LOG, addresses_of, again, listed, namesrv_addr
 from rocketns.doctor.facts import FleetFacts, NameServerFacts, Reaction, ServerKind
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
@@ -160,7 +160,7 @@ def agreement(facts: FleetFacts) -> Iterator[Diagnosis]:
                     "at": addresses_of([each for each in facts.readable if name in (each.groups or {})]),
                     "addr": one.addr,
                 }
-                for name, group in sorted(groups.items())[:10]
+                for name, group in sorted(groups.items())
             )
             waits = bool(groups) and groups.keys() <= on_their_way(facts, one)
             concerns = not facts.options.topics or any(one.lacks(topic) for topic in facts.divided_topics())
@@ -216,7 +216,7 @@ def _lacks(one: NameServerFacts, groups: list[str], topics: list[str]) -> str:
 def _register(facts: FleetFacts, groups: object) -> tuple[str, ...]:
     if not groups:
         return (_("# a broker sends its topics again within 30 s; if the topics are still lacking then, see its log:"),
-                "grep -i registerBroker ~/logs/rocketmqlogs/broker.log | tail")  # fmt: skip
+                BROKER_LOG)  # fmt: skip
     return (
         _("# in broker.conf of these brokers, then restart them, one at a time:"),
         f"namesrvAddr={namesrv_addr(facts)}",

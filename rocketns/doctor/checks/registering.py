@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rocketns.addresses import listed, literal, split, with_port
-from rocketns.doctor.checks.showing import addresses_of, mqadmin, weight_of_brokers
-from rocketns.doctor.facts import BrokerFacts, FleetFacts, NameServerFacts, ServerKind, number, sends_less
+from rocketns.doctor.checks.showing import BROKER_LOG, addresses_of, mqadmin, weight_of_brokers
+from rocketns.doctor.facts import BrokerFacts, FleetFacts, NameServerFacts, ServerKind, number
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import N_, _
 from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
@@ -21,7 +21,7 @@ def registration_size(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each broker that is near the limit, or beyond it, or at no name server for a reason that this may
     be."""
     for broker in facts.brokers:
-        if sends_less(broker.configuration or {}):
+        if broker.sends_less:
             continue
         if broker.topics_bytes is None and not broker.is_announced:
             sentence = _("Whether the registration of %(broker)s is too large cannot be told: it does not say how many "
@@ -33,7 +33,7 @@ def registration_size(facts: FleetFacts) -> Iterator[Diagnosis]:
 
 def is_too_large(broker: BrokerFacts) -> bool:
     """Whether a name server of Java's, or of rocketns, does not read its registration."""
-    return (broker.topics_bytes or 0) > FRAME_SIZE_MAX_BYTES and not sends_less(broker.configuration or {})
+    return (broker.topics_bytes or 0) > FRAME_SIZE_MAX_BYTES and not broker.sends_less
 
 
 def _large(facts: FleetFacts, broker: BrokerFacts, size: int) -> Diagnosis:
@@ -186,7 +186,7 @@ def _refused(facts: FleetFacts, broker: BrokerFacts, words: dict[str, str], evid
                  "is refused.") % {**words, "s": each_ms / 1000}  # fmt: skip
     commands = (
         _("# ask again when that time has passed. Then the broker's log names the reason:"),
-        "grep -iE 'registerBroker|register.* to name ?server' ~/logs/rocketmqlogs/broker.log | tail",
+        BROKER_LOG,
     )
     state, weight = Health.UNKNOWN, _weight(facts, broker)
     if is_too_large(broker):
@@ -294,7 +294,7 @@ def _unregistered(
         _("# writes the topic again unchanged, so that the broker registers again:"),
         mqadmin(facts, "updateTopic", "-b", broker.addr, "-t", topic, *numbers),
         _("# if it still is not there, the broker's log says why:"),
-        "grep -i registerBroker broker.log",
+        BROKER_LOG,
     )
     weight = Weight.EXPLAINS if topic in facts.missing_topics() else Weight.PARTLY
     return Diagnosis(sentence, evidence, commands, weight, CAUSES)

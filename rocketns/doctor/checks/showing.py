@@ -11,6 +11,8 @@ from rocketns.doctor.finding import Weight
 from rocketns.doctor.words import _
 
 NAMES_MAX = 5
+# What a broker of 4.x and one of 5.x writes where a registration failed; the line behind it says why.
+BROKER_LOG = "grep -iEA1 'registerBroker Ex|failed to register' ~/logs/rocketmqlogs/broker.log | tail"
 # What no shell reads as more than a word.
 _PLAIN = re.compile(r"[\w.%|:@/+-]*")
 

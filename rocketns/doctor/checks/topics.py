@@ -210,18 +210,16 @@ def few(facts: FleetFacts) -> Iterator[Diagnosis]:
         looks_created = all(
             one.read_queue_nums == one.write_queue_nums <= CREATED_QUEUES_MAX for one in queues.values()
         )
-        if queues and looks_created and creators & queues.keys() and peers - queues.keys():
-            yield _on_few(facts, topic, set(queues), peers - queues.keys(), clusters)
-
-
-def _on_few(facts: FleetFacts, topic: str, having: set[str], lacking: set[str], clusters: set[str]) -> Diagnosis:
-    sentence = _("The topic %(topic)s is on %(having)s only, and not on %(lacking)s: it was created by the first "
-                 "message to it, so all its load is there.") % {
-        "topic": topic, "having": listed(having), "lacking": listed(lacking)}  # fmt: skip
-    evidence = tuple(
-        _("%(broker)s has %(n)d queues of %(topic)s, and creates topics by itself") % {
-            "broker": name, "n": one.write_queue_nums, "topic": topic}
-        for name, one in sorted(facts.queues(topic).items())
-    )  # fmt: skip
-    commands = tuple(mqadmin(facts, "updateTopic", "-c", cluster, "-t", topic) for cluster in sorted(clusters))
-    return Diagnosis(sentence, evidence, commands, Weight.NOTE)
+        lacking = peers - queues.keys()
+        if not (lacking and looks_created and creators & queues.keys()):
+            continue
+        sentence = _("The topic %(topic)s is on %(having)s only, and not on %(lacking)s: it was created by the first "
+                     "message to it, so all its load is there.") % {
+            "topic": topic, "having": listed(queues), "lacking": listed(lacking)}  # fmt: skip
+        evidence = tuple(
+            _("%(broker)s has %(n)d queues of %(topic)s, and creates topics by itself") % {
+                "broker": name, "n": one.write_queue_nums, "topic": topic}
+            for name, one in sorted(queues.items())
+        )  # fmt: skip
+        commands = tuple(mqadmin(facts, "updateTopic", "-c", cluster, "-t", topic) for cluster in sorted(clusters))
+        yield Diagnosis(sentence, evidence, commands, Weight.NOTE)

@@ -15,7 +15,6 @@ from rocketns.protocol.codes import request_name
 from rocketns.tools.access.question import Question
 from rocketns.tools.output import Report, TextTable
 
-OUTCOMES = {Mode.OFF: "allowed", Mode.OBSERVE: "would be refused", Mode.ENFORCE: "refused"}
 # Principals that are named as others who may.
 OTHERS_MAX = 3
 # What to change in a policy so that it allows a request.
@@ -60,7 +59,8 @@ class Explanation:
 
     @property
     def outcome(self) -> str:
-        return "allowed" if self.is_allowed else OUTCOMES[self.mode]
+        refused = "refused" if self.mode is Mode.ENFORCE else "would be refused"
+        return "allowed" if self.is_allowed else refused
 
     def why(self) -> str:
         reason, principal = self.decision.reason, self.decision.principal

@@ -50,7 +50,12 @@ class Question:
 
 def question_of(words: Sequence[str]) -> Question:
     """RocketnsError says which word is wrong."""
-    pairs = [_pair(word) for word in words]
+    pairs = []
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not name or not equals:
+            raise RocketnsError(f"{word}: NAME=VALUE expected")
+        pairs.append((name, value))
     names = [name for name, _ in pairs]
     if "code" not in names:
         raise RocketnsError("code=… is missing, such as code=105 or code=GET_ROUTEINFO_BY_TOPIC")
@@ -66,13 +71,6 @@ def question_of(words: Sequence[str]) -> Question:
     if question.key is not None and ACCESS_KEY in question.fields:
         raise RocketnsError(f"key=… stands for a right signature, so it cannot be beside {ACCESS_KEY}=…")
     return question
-
-
-def _pair(word: str) -> tuple[str, str]:
-    name, equals, value = word.partition("=")
-    if not name or not equals:
-        raise RocketnsError(f"{word}: NAME=VALUE expected")
-    return name, value
 
 
 def _code(text: str) -> int:

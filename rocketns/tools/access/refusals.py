@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import ip_network
@@ -56,19 +57,20 @@ class Journals:
                 yield from self._of_file(file)
 
     def _of_file(self, path: Path) -> Iterator[Record]:
+        """Nothing of a file that was old, and is deleted by now. An open one may have its closed name by now."""
         try:
-            with _opened(path) as file:
-                self.files += 1
-                for line in _lines(file):
-                    if _IN_LINE in line and (record := self._record(line)) is not None:
-                        yield record
-        except FileNotFoundError:
-            return  # it was old, and is deleted by now
+            for now in (path, path.with_name(f"{path.name.removeprefix(OPEN_PREFIX)}.jsonl")):
+                with suppress(FileNotFoundError), now.open("rb", buffering=1 << 20) as file:
+                    self.files += 1
+                    yield from filter(None, map(self._record, _lines(file)))
+                    return
         except OSError as error:
             raise RocketnsError(f"{path}: {error.strerror}") from error
 
     def _record(self, line: bytes) -> Record | None:
         """The record of a refusal; None of any other."""
+        if _IN_LINE not in line:
+            return None
         record = record_of(line)
         try:
             if record is not None and record["ev"] == REFUSED:
@@ -85,17 +87,6 @@ def _files(path: Path) -> list[Path]:
         return [path]
     found = (each for each in path.rglob("*") if NAME.fullmatch(each.name) and each.is_file())
     return sorted(found, key=lambda each: (each.parent, each.name.removeprefix(OPEN_PREFIX)))
-
-
-def _opened(path: Path) -> BinaryIO:
-    """An open file may have been closed meanwhile, and has another name then."""
-    try:
-        return path.open("rb", buffering=1 << 20)
-    except FileNotFoundError:
-        closed = path.with_name(f"{path.name.removeprefix(OPEN_PREFIX)}.jsonl")
-        if not path.name.startswith(OPEN_PREFIX):
-            raise
-        return closed.open("rb", buffering=1 << 20)
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:

@@ -17,7 +17,7 @@ from construct import ConstructError
 from rocketns.errors import BodyDecodeError
 from rocketns.languages import texts
 from rocketns.protocol import spec
-from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES, Allowance
+from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
 from rocketns.protocol.codes import RequestCode, SerializeType, language_name
 from rocketns.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE
 from rocketns.protocol.json import fastjson
@@ -27,7 +27,6 @@ _ = texts("help")
 HEAD_BYTES = 8
 START_BYTES = 64  # of a stream, which tell another protocol
 FRAMES_MAX = 100_000
-VALUES_MAX = 500_000  # JSON values of a body
 PROXY_SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _ZLIB = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
@@ -120,10 +119,14 @@ def _frame(stream: Stream, data: bytes, at: int) -> DecodedFrame:
     if not at and (other := other_protocol(start)):
         frame.faults.append((at, _("this is %(protocol)s, and no frame of RocketMQ") % {"protocol": other}))
         return frame
+    if left < HEAD_BYTES:
+        frame.faults.append((len(data), _("the data ends within the first 8 bytes of a frame")))
+        return frame
     try:
         head = spec.FRAME_HEAD.parse(start[:HEAD_BYTES])
     except ConstructError:
-        frame.faults.append(_wrong_head(start, at))
+        text = _("the form of a header is 0 (JSON) or 1 (ROCKETMQ), and not %(n)d") % {"n": start[4]}
+        frame.faults.append((at + 4, text))
         return frame
     if not HEAD_BYTES - 4 <= head.length <= FRAME_SIZE_MAX_BYTES:
         text = _("a frame of %(n)d bytes: a length is from 4 to %(most)d") % {
@@ -142,12 +145,6 @@ def _frame(stream: Stream, data: bytes, at: int) -> DecodedFrame:
         text = _("the data ends here, %(n)d bytes before the end of the frame") % {"n": 4 + head.length - left}
         frame.faults.append((len(data), text))
     return frame
-
-
-def _wrong_head(rest: bytes, at: int) -> tuple[int, str]:
-    if len(rest) < HEAD_BYTES:
-        return at + len(rest), _("the data ends within the first 8 bytes of a frame")
-    return at + 4, _("the form of a header is 0 (JSON) or 1 (ROCKETMQ), and not %(n)d") % {"n": rest[4]}
 
 
 def other_protocol(first: bytes) -> str:
@@ -205,39 +202,15 @@ def _utf8(data: bytes) -> str:
 
 def read_json(data: bytes) -> Any:
     """Also as fastjson writes it, with keys that have no quotes. JSONDecodeError, whose ``pos`` counts bytes."""
-    with contextlib.suppress(BodyDecodeError):
-        return _plain(fastjson.loads(data, allowance=Allowance(VALUES_MAX)))
-    with contextlib.suppress(json.JSONDecodeError):
-        return json.loads(_KEY.sub(_quoted, data.decode("utf-8", "replace")))
-    text = data.decode("latin-1")  # a character is a byte
-    keys = (found for found in _KEY.finditer(text) if found[1])
-    ends = [found.end() + 2 * before for before, found in enumerate(keys, 1)]  # where each ends with quotes
+    text = data.decode("utf-8", "surrogateescape")
     try:
-        json.loads(_KEY.sub(_quoted, text))
+        return json.loads(_KEY.sub(lambda found: f'"{found[1]}"' if found[1] else found[0], text), strict=False)
     except json.JSONDecodeError as error:
-        error.pos -= 2 * sum(end <= error.pos for end in ends)
+        keys = (found for found in _KEY.finditer(text) if found[1])
+        ends = (found.end() + 2 * before for before, found in enumerate(keys, 1))  # where each ends with quotes
+        place = error.pos - 2 * sum(end <= error.pos for end in ends)
+        error.pos = len(text[:place].encode("utf-8", "surrogateescape"))
         raise
-    raise json.JSONDecodeError("no UTF-8", text, 0)
-
-
-def _quoted(found: re.Match[str]) -> str:
-    return f'"{found[1]}"' if found[1] else found[0]
-
-
-def _plain(value: Any) -> Any:
-    """Numbers that the lenient parser keeps as they were written."""
-    match value:
-        case fastjson.NumberText():
-            try:
-                return json.loads(value)
-            except ValueError:
-                return str(value)
-        case dict():
-            return {key: _plain(one) for key, one in value.items()}
-        case list():
-            return [_plain(one) for one in value]
-        case _:
-            return value
 
 
 @dataclass(frozen=True, slots=True)

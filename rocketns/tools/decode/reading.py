@@ -23,9 +23,10 @@ BYTES_MAX = 256 * 1024 * 1024
 FORMAT = {"format": "rocketns-frames", "version": 1}  # the first line of recorded pairs
 NUMBER_MAX, PEER_CHARACTERS_MAX = 2**53, 255
 _BYTE = r"[0-9a-fA-F]{2}"
-# hexdump -C, xxd, tcpdump -X, Wireshark: an offset, bytes, and the bytes again as characters.
+# hexdump -C, od, xxd, tcpdump -X, Wireshark: an offset, bytes, and the bytes as characters. The last row may be an
+# offset alone.
 _BYTES = rf"(?:{_BYTE} {{1,2}})*{_BYTE}|(?:{_BYTE}{_BYTE} )*(?:{_BYTE}){{1,2}}"
-_DUMP = re.compile(rf"\s*(?:0x)?[0-9a-fA-F]{{4,8}}:?\s+({_BYTES})(?:\s{{2,}}.*|\s*)")
+_ROW = re.compile(rf"\s*(?:0x)?([0-9a-fA-F]{{4,8}}):?(?:\s+({_BYTES})(?:\s{{2,}}.*)?)?\s*")
 _HEX = re.compile(rf"(?:(?:0x|\\x)?{_BYTE}[\s,:;]*)+")
 _HEX_MARK = re.compile(r"0x|\\x|[\s,:;]+")
 _DECIMAL = re.compile(r"[\[({]?\s*-?[0-9]{1,3}(?:[\s,;]+-?[0-9]{1,3})*\s*[\])}]?")
@@ -41,9 +42,8 @@ _IF_TSRESOL = 9
 _IPV4, _IPV6, _VLANS = 0x0800, 0x86DD, (0x8100, 0x88A8)
 _TCP = 6
 _SYN = 2
-# Bytes before the EtherType, by link type: Ethernet, Linux "any" of both versions.
-_ETHER_TYPE_AT = {1: 12, 113: 14, 276: 0}
-_ETHER_END = {1: 14, 113: 16, 276: 20}
+# Bytes before the EtherType and before what follows, by link type: Ethernet, Linux "any" of both versions.
+_ETHERNETS = {1: (12, 14), 113: (14, 16), 276: (0, 20)}
 _NO_LINK = (12, 14, 101, 228, 229)  # raw IP
 _LOOPBACK = (0, 108)  # BSD: four bytes
 
@@ -119,14 +119,38 @@ def _bytes_of(text: str) -> bytes | None:
         if any(not -128 <= int(one) <= 255 for one in numbers):
             raise ValueError("a number that is no byte")
         return bytes(int(one) & 0xFF for one in numbers)
-    dump = [_DUMP.fullmatch(line) for line in text.splitlines() if line.strip()]
-    digits = text if _HEX.fullmatch(text) or not all(dump) else " ".join(found[1] for found in dump if found)
-    if not text or _HEX.fullmatch(digits):
-        return bytes.fromhex(_HEX_MARK.sub("", digits))
+    if dumped := _dumped(text):
+        return dumped
+    if not text or _HEX.fullmatch(text):
+        return bytes.fromhex(_HEX_MARK.sub("", text))
     if _BASE64.fullmatch(text):
         plain = re.sub(r"\s+", "", text).replace("-", "+").replace("_", "/")
         return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     return None
+
+
+def _dumped(text: str) -> bytes:
+    """The bytes of rows that begin with their offsets; a star stands for more rows like the last one. Empty: the text
+    is no dump. Hex is one only if it has several rows with right offsets."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    is_hex, data, row, begin, is_squeezed = _HEX.fullmatch(text) is not None, bytearray(), b"", 0, False
+    for number, line in enumerate(lines):
+        if line.strip() == "*":
+            is_squeezed = True
+            continue
+        found = _ROW.fullmatch(line)
+        if found is None or (is_hex and len(lines) == 1):
+            return b""
+        offset = int(found[1], 16)
+        if number == 0 or (offset == 0 and not is_hex):  # another dump
+            begin = len(data) - offset
+        ahead = begin + offset - len(data)
+        if ahead and not (row and is_squeezed and 0 < ahead <= BYTES_MAX - len(data)):
+            return b""
+        data += (row * (ahead // len(row) + 1))[:ahead] if ahead else b""
+        row, is_squeezed = bytes.fromhex(found[2] or ""), False
+        data += row
+    return bytes(data)
 
 
 class Recorded(NamedTuple):
@@ -279,9 +303,9 @@ def _without_link(link: int, packet: bytes) -> bytes:
         return packet
     if link in _LOOPBACK:
         return packet[4:]
-    if link not in _ETHER_END:
+    if link not in _ETHERNETS:
         raise FormError(f"packets of link type {link} are not read")
-    kind_at, start = _ETHER_TYPE_AT[link], _ETHER_END[link]
+    kind_at, start = _ETHERNETS[link]
     kind = int.from_bytes(packet[kind_at : kind_at + 2], "big")
     while kind in _VLANS:
         kind, start = int.from_bytes(packet[start + 2 : start + 4], "big"), start + 4

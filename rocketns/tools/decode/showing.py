@@ -112,14 +112,9 @@ RESPONSES = {int(one): one.name for one in ResponseCode} | _table("""
 """)
 
 
-def request_text(code: int) -> str:
+def code_text(frame: DecodedFrame) -> str:
     """``GET_ROUTEINFO_BY_TOPIC (105)``."""
-    return f"{REQUESTS.get(code, '?')} ({code})"
-
-
-def response_text(code: int) -> str:
-    """``TOPIC_NOT_EXIST (17)``."""
-    return f"{RESPONSES.get(code, '?')} ({code})"
+    return f"{(RESPONSES if frame.is_response else REQUESTS).get(frame.code, '?')} ({frame.code})"
 
 
 class Names:
@@ -175,9 +170,10 @@ class Names:
 
 
 def lines(found: list[DecodedFrame], names: Names) -> Iterator[str]:
-    """For people. Texts of peers are escaped."""
+    """For people. Texts of peers are escaped, also what no encoding has."""
     for frame in found:
-        yield from map(escape, _lines(as_json(frame, names)))
+        for line in _lines(as_json(frame, names)):
+            yield escape(line).encode("utf-8", "backslashreplace").decode()
         yield ""
     faults = sum(len(frame.faults) for frame in found)
     whole = sum(bool(frame.header) for frame in found)
@@ -245,9 +241,9 @@ def as_json(frame: DecodedFrame, names: Names) -> dict[str, Any]:
         "source": names.peer(frame.stream.source) or None, "target": names.peer(frame.stream.target) or None,
         "kind": None if not frame.header else "response" if frame.is_response else "request",
         "oneway": frame.is_oneway, "form": frame.form,
-        "code": None if not frame.header else (response_text if frame.is_response else request_text)(frame.code),
+        "code": code_text(frame) if frame.header else None,
         "answers": None if frame.answers is None else frame.answers.number,
-        "answersCode": None if frame.answers is None else request_text(frame.answers.code),
+        "answersCode": None if frame.answers is None else code_text(frame.answers),
         "header": {name: one for name, one in frame.header.items() if name not in ("extFields", "remark")},
         "remark": None if remark is None else names.free_text(str(remark)),
         "fields": {name: HIDDEN if is_password and name == "value" else names.field(name, one)

@@ -12,7 +12,6 @@ DAY_S = 86_400
 START_MS = 1_767_571_200_000
 # Clients of the topic that is looked up most; the n-th topic has the n-th part of them, and at least one.
 BUSY_CLIENTS = 6
-DEMO_EVENTS = 360_000
 LARGE_EVENTS = 1_000_000
 BURST_SECONDS_MIN = 36 * 3600
 SECONDS_MIN = 6 * 3600
