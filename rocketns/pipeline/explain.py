@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from operator import itemgetter
 
 from pyspark.sql import SparkSession
@@ -14,7 +13,7 @@ from rocketns.pipeline.report.text import strict
 from rocketns.pipeline.report.words.names import known_to
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import folder_at
-from rocketns.pipeline.storage.results import current, table_rows
+from rocketns.pipeline.storage.results import Results, current
 
 # A name server writes a whole snapshot an hour, which restores the state after lost records.
 RESTORED_US = HOUR_US
@@ -24,11 +23,11 @@ def explained_route(spark: SparkSession | None, out: str, topic: str, at: int) -
     """Lines for standard output, in which nothing can disturb a terminal. ``out``: the folder of a run; ``spark`` None:
     it is on this machine. BadInput if there was no run, or it did not look at that moment (epoch us)."""
     folder = folder_at(spark, out)
-    seen = current(folder)["observation"]
+    summary = current(folder)
+    seen, read = summary["observation"], Results(spark, folder, summary["run"]).rows
     if not seen["t0"] <= at < seen["t1"]:
         said = _("the run below %(out)s looked at %(begin)s to %(end)s: start 'rocketns audit run' for another time")
         raise BadInput(said % {"out": out, "begin": exact_text(seen["t0"]), "end": exact_text(seen["t1"])})
-    read = partial(table_rows, spark, folder)
     values, boots, servers = read("topic_intervals", topic=topic), _at(read("ns_uptime"), at), read("sources")
     brokers = {row["broker"] for row in values}
     members = [row for row in _at(read("broker_intervals"), at) if row["broker"] in brokers]

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Any, NamedTuple
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.record import VERSION
@@ -119,26 +118,27 @@ SIZES = {
     "events": ("sources", "sum(events)"),
     "name_servers": ("ns_uptime", "count(distinct ns)"),
     "brokers": ("broker_intervals", "count(distinct broker)"),
-    "topics": ("topics", "count_if(kind = 'user' and created is not null)"),
-    "sole_topics": ("topics", "count_if(kind = 'user' and served = 1)"),
-    "divergences": ("divergences", f"count_if({CERTAIN})"),
-    "lost_divergences": ("divergences", f"count_if(doubt = '{LOST_RECORDS}')"),
-    "clock_divergences": ("divergences", f"count_if(doubt = '{CLOCKS}')"),
-    "clock_windows": ("key_windows", f"count_if(doubt = '{CLOCKS}' and kind = 'user')"),
+    "topics": ("topics", "count(*) filter (where kind = 'user' and created is not null)"),
+    "sole_topics": ("topics", "count(*) filter (where kind = 'user' and served = 1)"),
+    "divergences": ("divergences", f"count(*) filter (where {CERTAIN})"),
+    "lost_divergences": ("divergences", f"count(*) filter (where doubt = '{LOST_RECORDS}')"),
+    "clock_divergences": ("divergences", f"count(*) filter (where doubt = '{CLOCKS}')"),
+    "clock_windows": ("key_windows", f"count(*) filter (where doubt = '{CLOCKS}' and kind = 'user')"),
 }
 
 
 def numbers_of(results: Results) -> tuple[dict[str, int], dict[str, int]]:
-    """The count of each finding of the catalogue, and the figures of the run, from the whole tables by one query."""
+    """The count of each finding of the catalogue, and the figures of the run, from the whole tables."""
     findings = {job.finding.name: (job.name, job.finding.count) for job in JOBS if job.finding}
-    by_table: defaultdict[str, list[Column]] = defaultdict(list)
-    for kind, wanted in (("finding", findings), ("figure", SIZES)):
-        for name, (table, number) in wanted.items():
-            n = F.coalesce(F.expr(number), F.lit(0)).cast("long").alias("n")
-            by_table[table].append(F.struct(F.lit(kind).alias("kind"), F.lit(name).alias("name"), n))
-    frames = [results.frame(table).agg(F.array(*numbers).alias("all")) for table, numbers in by_table.items()]
-    found = {(one.kind, one.name): one.n for row in reduce(DataFrame.unionByName, frames).collect() for one in row.all}
-    return {name: found["finding", name] for name in findings}, {name: found["figure", name] for name in SIZES}
+    by_table: defaultdict[str, list[str]] = defaultdict(list)
+    for table, number in (*findings.values(), *SIZES.values()):
+        by_table[table].append(number)
+    found = {
+        (table, number): n
+        for table, wanted in by_table.items()
+        for number, n in zip(wanted, results.numbers(table, wanted), strict=True)
+    }
+    return {name: found[of] for name, of in findings.items()}, {name: found[of] for name, of in SIZES.items()}
 
 
 class Told(NamedTuple):

@@ -31,12 +31,6 @@ class ChainHead(NamedTuple):
     seq: int
     hash: str
 
-    @classmethod
-    def of(cls, text: str) -> ChainHead | None:
-        """None if the text is no head."""
-        match = HEAD.fullmatch(text.strip())
-        return None if match is None else cls(match[1], int(match[2] or 0), int(match[3] or 0), match[4])
-
 
 def instant(text: str) -> int:
     """Epoch us of an ISO date or time from 1970 on, in UTC unless it has a zone."""
@@ -102,12 +96,12 @@ def folder(text: str) -> str:
 
 def head(text: str) -> ChainHead:
     """The head of a chain of hashes."""
-    found = ChainHead.of(text)
-    if found is None:
+    match = HEAD.fullmatch(text.strip())
+    if match is None:
         raise argparse.ArgumentTypeError(
             _("%(text)r is no head: write one as 'rocketns audit verify' prints it") % {"text": text}
         )
-    return found
+    return ChainHead(match[1], int(match[2] or 0), int(match[3] or 0), match[4])
 
 
 def day_count(text: str) -> int:

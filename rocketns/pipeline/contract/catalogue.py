@@ -42,8 +42,8 @@ class FindingCount:
 @dataclass(frozen=True)
 class Job:
     """One result table. ``name``: its folder below results/. ``rows``: what one row is. ``meaning``: how to read it, a
-    message where the page lists the table. ``order``: how rows are sorted there, SQL expressions with an optional last
-    word such as desc (a method of Column); empty where the page does not list the table."""
+    message where the page lists the table. ``order``: how rows are sorted there; empty where the page does not list the
+    table. SQL here means the same to Spark and to SQLite."""
 
     name: str
     rows: str
@@ -170,10 +170,10 @@ NEW_ADDRESSES = N_(
 )
 
 
-USERS_FIRST = "if(kind = 'user', 0, 1)"
+USERS_FIRST = "kind <> 'user'"
 LONGEST_FIRST = "t1 - t2"
 CERTAIN = "doubt is null"
-CERTAIN_FIRST = f"if({CERTAIN}, 0, 1)"
+CERTAIN_FIRST = "doubt is not null"
 
 JOBS = (
     Job("key_windows", "a stretch of time in which name servers disagree about one topic on one broker",
@@ -182,7 +182,7 @@ JOBS = (
     Job("divergences", "windows with the same broker and cause that begin close to each other",
         schema.DIVERGENCES, "divergence", DIVERGENCES,
         (CERTAIN_FIRST, LONGEST_FIRST, "broker", "cause", "t1"),
-        FindingCount("divergences", f"count_if({CERTAIN})",
+        FindingCount("divergences", f"count(*) filter (where {CERTAIN})",
                 N_("divergences: name servers disagreed about routes of a broker"))),
     Job("topic_segments", "a stretch of a topic's windows in which no view changes", schema.TOPIC_SEGMENTS,
         "divergence", SEGMENTS),
@@ -190,23 +190,24 @@ JOBS = (
         "impact", GROUP_MEMBERS),
     Job("impact", "a segment, a strategy and a group size, or a real group", schema.IMPACT,
         "impact", IMPACT,
-        ("orphaned_qs_max + dup_qs_max desc", "topic", "t1", "strategy", "c", "assignments", "group")),
+        ("orphaned_qs_max + dup_qs_max desc", "topic", "t1", "strategy", "c", "assignments", "`group`")),
     Job("imbalance", "a broker in a segment", schema.IMBALANCE, "imbalance",
-        IMBALANCE, ("tvd desc_nulls_last", "topic", "t1", "broker")),
+        IMBALANCE, ("tvd desc", "topic", "t1", "broker")),
     Job("unwritable", "a stretch in which nobody may write to topics of a broker", schema.UNWRITABLE, "imbalance",
         UNWRITABLE, ("alone desc", "t1 - t2", "broker", "t1"),
         FindingCount("unwritable", "count(*)", N_("times at which nobody could write to topics of a broker"))),
     Job("departures", "a broker's departure, as all name servers saw it", schema.DEPARTURES,
         "departures", DEPARTURES, ("t1 desc", "broker"),
-        FindingCount("departures", "count_if(kind <> 'graceful')",
+        FindingCount("departures", "count(*) filter (where kind <> 'graceful')",
                 N_("departures of brokers that were not graceful, or whose cause is not visible"))),
     Job("broker_stats", "a broker address at a name server", schema.BROKER_STATS, "brokers",
-        BROKERS, ("availability asc_nulls_last", "broker", "ns", "bid", "addr"),
-        FindingCount("flaps", "count(distinct if(flaps > 0, broker, null))",
+        BROKERS, ("availability asc nulls last", "broker", "ns", "bid", "addr"),
+        FindingCount("flaps", "count(distinct broker) filter (where flaps > 0)",
                 N_("brokers that flapped: they failed and came back within ten minutes"))),
     Job("ns_uptime", "a start of a name server", schema.NS_UPTIME, "servers", SERVERS,
         ("ns", "t1"),
-        FindingCount("killed", "count_if(end_cause = 'lost')", N_("name servers that ended without a stop record"))),
+        FindingCount("killed", "count(*) filter (where end_cause = 'lost')",
+                N_("name servers that ended without a stop record"))),
     Job("broker_intervals", "a stretch in which a name server listed a broker address",
         schema.BROKER_INTERVALS, "servers", INTERVALS,
         ("end_cause in ('open', 'stop')", "broker", "ns", "bid", "addr", "t1")),
@@ -219,11 +220,11 @@ JOBS = (
         (USERS_FIRST, "kind", "topic")),
     Job("missing_topics", "an hour with unusually many lookups of a topic that no broker had",
         schema.MISSING_TOPICS, "topics", MISSING,
-        ("if(topic_kind = 'system', 1, 0)", "hour desc", "topic"),
-        FindingCount("missing_topics", "count_if(topic_kind <> 'system')",
+        ("topic_kind = 'system'", "hour desc", "topic"),
+        FindingCount("missing_topics", "count(*) filter (where topic_kind <> 'system')",
                 N_("hours with unusually many lookups of a topic that does not exist"))),
     Job("clients", "a client with its language and version", schema.CLIENTS, "clients",
-        CLIENTS, ("poll_s asc_nulls_last", "n desc", "client", "lang", "cv")),
+        CLIENTS, ("poll_s asc nulls last", "n desc", "client", "lang", "cv")),
     Job("admin_changes", "a request of an administrator, or several that changed nothing",
         schema.ADMIN_CHANGES, "access", ADMIN_CHANGES, ("t desc", "ns", "code")),
     Job("refused_requests", "a host and a kind of request that was refused, or would have been",

@@ -66,8 +66,10 @@ class Card:
         self.whom, self.first, self.command = whom(incident), first(incident), command(incident, data.options)
         self.cause, self.topics, self.impact = _cause(incident), _topics(incident), _impact(incident)
         self.lanes = [
-            (lane.ns, shown(lane.says), lane.ns in incident.ns, _bars(lane, begin, end)) for lane in incident.lanes
-        ]
+            (lane.ns, shown(lane.says), lane.ns in incident.ns,
+             [_bar((a, b), (begin, end), state.value, _tip(lane, (a, b), state)) for a, b, state in lane.spans])
+            for lane in incident.lanes
+        ]  # fmt: skip
         self.marks = _percent(incident.t1, begin, end), _percent(incident.t2, begin, end)
         self.begins, self.ends = _clock(incident.t1), _("still") if incident.going_on else _clock(incident.t2)
         self.legend = [(state.value, _(STATES[state])) for state in states]
@@ -128,12 +130,9 @@ def _edges(incident: Incident) -> tuple[int, int]:
     return begin, max(begin + 1, *(span[1] for span in spans), incident.t2) if spans else max(incident.t2, begin + 1)
 
 
-def _bars(lane: Lane, begin: int, end: int) -> list[Bar]:
-    places = [(_percent(a, begin, end), _percent(b, begin, end)) for a, b, _ in lane.spans]
-    return [
-        Bar(left, round(right - left, 2), state.value, _tip(lane, (a, b), state))
-        for (left, right), (a, b, state) in zip(places, lane.spans, strict=True)
-    ]
+def _bar(span: Span, whole: Span, state: str, tip: str, anchor: str = "") -> Bar:
+    left, right = (_percent(at, *whole) for at in span)
+    return Bar(left, round(right - left, 3), state, tip, anchor)
 
 
 def _tip(lane: Lane, span: tuple[int, int], state: Shown) -> str:
@@ -144,7 +143,7 @@ def _tip(lane: Lane, span: tuple[int, int], state: Shown) -> str:
 
 
 def _percent(at: int, begin: int, end: int) -> float:
-    return round(100 * (min(max(at, begin), end) - begin) / (end - begin), 2)
+    return round(100 * (min(max(at, begin), end) - begin) / (end - begin), 3)
 
 
 def _clock(us: int) -> str:
@@ -206,7 +205,7 @@ def timeline(data: ReportInput) -> list[TimelineRow]:
     subjects: defaultdict[str, list[Bar]] = defaultdict(list)
     for anchor, incident in in_page(data):
         tip = text.visible(title(incident, data.t1))
-        bar = _bar((incident.t1, incident.t2), incident.level.name.lower(), tip, data, anchor)
+        bar = _bar((incident.t1, incident.t2), (data.t0, data.t1), incident.level.name.lower(), tip, anchor)
         subjects[_subject(incident)].append(bar)
     rows = [TimelineRow(_label(name), bars) for name, bars in subjects.items()]
     return [*servers, *rows][:ROWS_MAX] if rows else []
@@ -221,12 +220,7 @@ def _away(data: ReportInput, ns: str) -> list[Span]:
 def _row(ns: str, away: Iterable[Span], data: ReportInput) -> TimelineRow:
     span = _("%(begin)s to %(end)s")
     tips = [(one, span % {"begin": text.moment(one[0]), "end": text.moment(one[1])}) for one in away]
-    return TimelineRow(_label(ns), [_bar(one, "down", tip, data) for one, tip in tips])
-
-
-def _bar(span: Span, state: str, tip: str, data: ReportInput, anchor: str = "") -> Bar:
-    whole, (t1, t2) = max(1, data.t1 - data.t0), span
-    return Bar(round(100 * (t1 - data.t0) / whole, 3), round(100 * (t2 - t1) / whole, 3), state, tip, anchor)
+    return TimelineRow(_label(ns), [_bar(one, (data.t0, data.t1), "down", tip) for one, tip in tips])
 
 
 def _label(name: str) -> str:

@@ -11,16 +11,19 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
+import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.classic.dataframe import DataFrame as Classic
 from pyspark.sql.types import StructType
@@ -45,33 +48,21 @@ UNPUBLISHED_KEPT = timedelta(days=1)
 _RUN = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
 
 
-def order_of(name: str) -> list[Column]:
-    """The order of a table on the page, from the catalogue: important rows first, and ties always in the same order."""
-    return [_sorted(text) for text in BY_NAME[name].order]
-
-
-def _sorted(text: str) -> Column:
-    """``tvd desc_nulls_last`` → the column of the expression, sorted by the method of that name."""
-    expression, _, last = text.rpartition(" ")
-    direction = last if expression and last.startswith(("asc", "desc")) else "asc"
-    return cast(Column, getattr(F.expr(text.removesuffix(f" {direction}")), direction)())
-
-
 class Results:
-    """The tables of one run, by default of a new one. ``small``: all tables are small,
-    so that Arrow writes them and keeps their rows: planning a query takes longer than such a table."""
+    """The tables of one run, by default of a new one. ``small``: all tables are small, so that Arrow writes them:
+    planning a query takes longer than such a table. ``spark`` None: the folder is on this machine, and the tables are
+    only read."""
 
-    def __init__(self, spark: SparkSession, out: Folder, run: str | None = None) -> None:
-        self._spark, self._out = spark, out
+    def __init__(self, spark: SparkSession | None, out: Folder, run: str | None = None) -> None:
+        self._spark, self._out = cast(SparkSession, spark), out
         self.run = run or new_id()
         self.place = f"{RESULTS}/{self.run}"
         self._numbers = count()
         self._kept: dict[str, DataFrame] = {}
-        self._rows: dict[str, list[dict[str, Any]]] = {}
         self.small = False
 
     @classmethod
-    def published(cls, spark: SparkSession, out: Folder) -> Results:
+    def published(cls, spark: SparkSession | None, out: Folder) -> Results:
         """The tables of the published run. BadInput if there is none."""
         return cls(spark, out, current(out)["run"])
 
@@ -79,10 +70,9 @@ class Results:
         """Write a table; returns the frame that reads it, or that has its rows if they are few."""
         here, place = self._out.here, f"{self.place}/{name}"
         if self.small and here is not None:
-            table = (frame.orderBy(*order_of(name)) if order_of(name) else frame).toArrow()
+            table = frame.toArrow()
             (here / place).mkdir(parents=True)
             pq.write_table(table, here / place / "part-0.parquet")
-            self._rows[name] = table.to_pylist()
             kept = self._kept[name] = self._spark.createDataFrame(table, frame.schema)
         else:
             kept = self._kept[name] = self._written(place, frame)
@@ -109,23 +99,36 @@ class Results:
             self._kept[name] = self._spark.read.parquet(self._out.path(f"{self.place}/{name}"))
         return self._kept[name]
 
-    def rows(self, name: str) -> list[dict[str, Any]]:
-        """All rows of a table that has few."""
-        return self._rows[name] if name in self._rows else plain_rows(self.frame(name))
+    def rows(self, name: str, **equal: str) -> list[dict[str, Any]]:
+        """The rows of a small table, or those in which these columns have these values."""
+        if self._out.here is None:
+            return plain_rows(reduce(DataFrame.where, (F.col(k) == v for k, v in equal.items()), self.frame(name)))
+        rows: list[dict[str, Any]] = self._arrow(name, [(k, "=", v) for k, v in equal.items()] or None).to_pylist()
+        return rows
+
+    def numbers(self, name: str, wanted: Sequence[str]) -> list[int]:
+        """What each of these SQL expressions finds in the whole table."""
+        sql = f"select {', '.join(f'coalesce({number}, 0)' for number in wanted)} from {{table}}"
+        if self._out.here is None:
+            return list(self._spark.sql(sql, table=self.frame(name)).collect()[0])
+        return list(selected(self._arrow(name), sql)[0])
 
     def tables(self, names: Sequence[str]) -> dict[str, Table]:
-        """``table`` of each name. The tables are small and many, so several are read at a time."""
+        """``table`` of each name. Several are read at a time, since Spark takes a second for one."""
         with ThreadPoolExecutor(ASKED_AT_ONCE) as threads:
             return dict(zip(names, threads.map(self.table, names), strict=True))
 
     def table(self, name: str) -> Table:
-        """The most important rows of a table, and the number of all."""
-        if name in self._rows:
-            return Table.of(self._rows[name][:ROWS_COLLECTED_MAX], len(self._rows[name]), f"{self.place}/{name}")
-        frame = self.frame(name)
-        shown = frame.orderBy(*order_of(name)).limit(ROWS_COLLECTED_MAX + 1).toArrow().to_pylist()
-        total = len(shown) if len(shown) <= ROWS_COLLECTED_MAX else frame.count()
-        return Table(tuple(shown[:ROWS_COLLECTED_MAX]), total, f"{self.place}/{name}")
+        """The most important rows of a table, in the order of the catalogue, and the number of all."""
+        in_order = f"from {{table}} order by {', '.join(BY_NAME[name].order)} limit {ROWS_COLLECTED_MAX}"
+        if self._out.here is None:
+            frame = self.frame(name)
+            shown, total = self._spark.sql(f"select * {in_order}", table=frame).toArrow(), frame.count()
+        else:
+            table = self._arrow(name)
+            places = [place for (place,) in selected(table, f"select place {in_order}")]
+            shown, total = table.take(pa.array(places, pa.int64())), len(table)
+        return Table.of(shown.to_pylist(), total, f"{self.place}/{name}")
 
     def publish(self, summary: Mapping[str, Any], pages: Mapping[str, bytes]) -> None:
         """Make this run the one that counts, show its pages, and remove old runs. ``summary`` has its ``run``;
@@ -145,6 +148,9 @@ class Results:
     def _keep_pages(self, pages: Mapping[str, bytes]) -> None:
         for name in PAGES:
             self._out.write(f"{self.place}/{name}", pages[name])
+
+    def _arrow(self, name: str, chosen: list[tuple[str, str, str]] | None = None) -> pa.Table:
+        return pq.read_table(self._out.local_path(f"{self.place}/{name}"), filters=chosen, partitioning=None)
 
     def _work(self, frame: DataFrame) -> DataFrame:
         return self._written(f"{WORK}/{self.run}/{next(self._numbers)}", frame)
@@ -168,16 +174,18 @@ def current(out: Folder) -> dict[str, Any]:
     return summary
 
 
-def table_rows(spark: SparkSession | None, out: Folder, name: str, **equal: str) -> list[dict[str, Any]]:
-    """The rows of a table of the run that counts, where these columns have these values. ``spark`` None: the folder is
-    on this machine. BadInput if there is no run."""
-    if spark is None:
-        place = out.local_path(f"{RESULTS}/{current(out)['run']}/{name}")
-        chosen = [(column, "=", value) for column, value in equal.items()] or None
-        rows: list[dict[str, Any]] = pq.read_table(place, filters=chosen, partitioning=None).to_pylist()
-        return rows
-    frame = Results.published(spark, out).frame(name)
-    return plain_rows(reduce(DataFrame.where, (F.col(column) == value for column, value in equal.items()), frame))
+def selected(table: pa.Table, sql: str) -> list[tuple[Any, ...]]:
+    """What SQLite selects from {table}, which has ``place`` (that of the row) and each column that the SQL names. It
+    takes milliseconds where planning a query takes Spark a second."""
+    of_table = table.select([name for name in table.column_names if re.search(rf"\b{name}\b", sql)])
+    with_place = of_table.append_column("place", pa.array(range(len(table)), pa.int64()))
+    names = ", ".join(f"`{name}`" for name in with_place.column_names)
+    values = ", ".join("?" * with_place.num_columns)
+    with closing(sqlite3.connect(":memory:")) as memory:
+        memory.execute(f"create table selected ({names})")
+        rows = zip(*(column.to_pylist() for column in with_place.columns), strict=True)
+        memory.executemany(f"insert into selected values ({values})", rows)
+        return memory.execute(sql.format(table="selected")).fetchall()
 
 
 def show_pages(out: Folder) -> None:

@@ -107,44 +107,32 @@ def step(memory: Memory, new: New, limits: StreamLimits, store: Store) -> tuple[
     every = now.changed(memory.compared)
     moved = every or not due.where("topics is not null").isEmpty()
     members = members_at(memory.members, due, now)
-    tables = {
-        "waiting": store("waiting", read.where(~is_due)),
-        **(_routes(memory, due, now, store, every=every) if moved else _stay(memory, now, store)),
-    }
+    routes, windows = memory.tables["routes"], memory.tables["windows"]
+    if moved:
+        values = remembered_and_new(routes, due)
+        routes, windows = routes_at(values, now), windows_between(values, windows, now, every=every)
+    elif memory.windows:  # no record changes routes, as in most batches: open windows stay open
+        windows = remembered(windows, now)
+    after = {"waiting": read.where(~is_due), "routes": routes, "windows": windows}
+    tables = {name: store(name, frame) for name, frame in after.items()}
+    may_differ = moved or memory.windows > 0
     current = [
         *map(conditions.partition, partitions(members, now, limits.grace)),
-        *map(
-            conditions.divergence, _divergences(memory, tables, members, now, limits) if moved or memory.windows else []
-        ),
+        *map(conditions.divergence, _divergences(memory, tables, members, now, limits) if may_differ else []),
         *conditions.silences(now),
         *conditions.kills(now, memory.boots),
         *conditions.losses(new.losses, now),
     ]
     changed = changes(memory.alerts, current, _reasons(memory.alerts, members, now), now.watermark)
-    windows = tables["windows"].count() if moved or memory.windows else 0
+    count = tables["windows"].count() if may_differ else 0
     compared = tuple(sorted(now.compared()))
-    return changed.lines, Memory(tables, now.watermark, now.boots, compared, members, changed.open, windows)
+    return changed.lines, Memory(tables, now.watermark, now.boots, compared, members, changed.open, count)
 
 
 def _waited(memory: Memory, read: DataFrame, store: Store) -> tuple[list[Line], Memory]:
     """A batch that did not move the watermark: new events wait."""
     tables = {name: store(name, read if name == "waiting" else memory.tables[name]) for name in SCHEMAS}
     return [], memory._replace(tables=tables)
-
-
-def _stay(memory: Memory, now: Servers, store: Store) -> dict[str, DataFrame]:
-    """Routes and windows if no record changes routes, as in most batches: open windows stay open."""
-    routes, windows = memory.tables["routes"], memory.tables["windows"]
-    left = remembered(windows, now) if memory.windows else windows
-    return {"routes": store("routes", routes), "windows": store("windows", left)}
-
-
-def _routes(memory: Memory, due: DataFrame, now: Servers, store: Store, *, every: bool) -> dict[str, DataFrame]:
-    values = remembered_and_new(memory.tables["routes"], due)
-    return {
-        "routes": store("routes", routes_at(values, now)),
-        "windows": store("windows", windows_between(values, memory.tables["windows"], now, every=every)),
-    }
 
 
 def _incidents(windows: DataFrame, now: Servers, limits: StreamLimits) -> list[Line]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from pathlib import Path
+from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from rocketns.pipeline.batch.reporting import RunOutcome, Told, numbers_of, sentences, verdict
 from rocketns.pipeline.contract.catalogue import BY_NAME
-from rocketns.pipeline.contract.frames import Observation, frame_of, plain_rows
+from rocketns.pipeline.contract.frames import Observation, frame_of
 from rocketns.pipeline.contract.terms import (
     CLOCKS,
     EXIT_FINDINGS,
@@ -19,6 +20,7 @@ from rocketns.pipeline.contract.terms import (
     AuditVerdict,
 )
 from rocketns.pipeline.report.words.names import clock_notes
+from rocketns.pipeline.storage.folders import folder_at
 from rocketns.pipeline.storage.results import Results
 from rocketns.pipeline.storage.stored import Delivered
 from tests.pipeline.journals import SECOND as S
@@ -60,30 +62,22 @@ def test_the_words_begin_with_the_headline_and_do_not_deny_it() -> None:
 DOUBTS = (None, LOST_RECORDS, CLOCKS)
 
 
-class Tables:
+def tables(spark: SparkSession, folder: Path, **rows: list[dict[str, Any]]) -> Results:
     """Result tables by name; one that is not given is empty."""
-
-    def __init__(self, spark: SparkSession, **rows: list[dict[str, Any]]) -> None:
-        self._spark, self._rows = spark, rows
-
-    def frame(self, name: str) -> DataFrame:
-        schema = BY_NAME[name].schema
-        told = [tuple(row.get(column) for column in schema.names) for row in self._rows.get(name, [])]
-        return frame_of(self._spark, told, schema)
-
-    def rows(self, name: str) -> list[dict[str, Any]]:
-        return plain_rows(self.frame(name))
+    results = Results(spark, folder_at(spark, str(folder)))
+    results.small = True
+    for name, job in BY_NAME.items():
+        told = [tuple(row.get(column) for column in job.schema.names) for row in rows.get(name, [])]
+        results.save(name, frame_of(spark, told, job.schema))
+    return results
 
 
-def tables(spark: SparkSession, **rows: list[dict[str, Any]]) -> Results:
-    return cast(Results, Tables(spark, **rows))
-
-
-def test_doubtful_rows_count_neither_as_findings_nor_as_figures(spark: SparkSession) -> None:
+def test_doubtful_rows_count_neither_as_findings_nor_as_figures(spark: SparkSession, tmp_path: Path) -> None:
     """But they have figures of their own. Misses of system topics are none either."""
     kinds = ("user", "system", "retry")
     results = tables(
         spark,
+        tmp_path,
         divergences=[{"broker": "b", "doubt": doubt} for doubt in DOUBTS],
         key_windows=[{"topic": "t", "kind": "user", "doubt": doubt} for doubt in DOUBTS],
         missing_topics=[{"topic": kind, "topic_kind": kind} for kind in kinds],
@@ -101,7 +95,7 @@ def test_doubtful_rows_count_neither_as_findings_nor_as_figures(spark: SparkSess
         *[{"day": "2026-01-02"} | row for row in clocks],
     ]
     seen, told = Observation(0, 1), Told(None, 7, None, 2)
-    notes = sentences(tables(spark, clock_days=days), seen, told, Delivered(1, 250, {})).notes
+    notes = sentences(tables(spark, tmp_path / "clocks", clock_days=days), seen, told, Delivered(1, 250, {})).notes
     assert notes.keys() == {"clocks", "quality", "topics"}
     assert "more than once, and count once: 250. Whole files among them: 1." in notes["quality"][0]
     assert "on 2 of the last 7 days" in notes["topics"][0]

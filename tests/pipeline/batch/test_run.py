@@ -12,11 +12,11 @@ import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.reporting import counted
+from rocketns.pipeline.batch.reporting import counted, numbers_of
 from rocketns.pipeline.contract.catalogue import BY_NAME, LISTED
 from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Harm, Incident, Symptom
-from rocketns.pipeline.storage.folders import folder_at
+from rocketns.pipeline.storage.folders import Hadoop, folder_at
 from rocketns.pipeline.storage.results import Results
 from tests.pipeline.batch.runs import Whole
 from tests.pipeline.contract.tables_page import SUMMARY_KEYS
@@ -49,6 +49,17 @@ def test_everything_that_can_happen(spark: SparkSession, whole: Whole, monkeypat
     assert effects(counted(results, bare)) == effects(made)
     lost = Incident(Symptom.SILENT, 0, 1, going_on=True, ns=("n1",))
     assert counted(results, [lost]) == [lost], "no difference shows it, so it stays as it is"
+
+
+def test_the_sql_of_the_catalogue_means_the_same_to_spark_and_to_sqlite(
+    spark: SparkSession, whole: Whole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the first rows of a table are the same, whoever reads it."""
+    monkeypatch.setattr("rocketns.pipeline.storage.results.ROWS_COLLECTED_MAX", 20)
+    folders = folder_at(spark, whole.request.out), Hadoop(spark, whole.request.out)
+    here, elsewhere = (Results(spark, folder, whole.tables.name) for folder in folders)
+    assert here.tables(LISTED) == elsewhere.tables(LISTED)
+    assert numbers_of(here) == numbers_of(elsewhere)
 
 
 def effects(incidents: list[Incident]) -> list[tuple[int, int, int]]:
