@@ -302,7 +302,7 @@ class FleetWatch:
             if now.is_readable and not was.is_readable:
                 log.info("the name server %s is compared with this one (%s)", now.address, now.kind)
             elif now.error and now.error != was.error:
-                log.warning("the name server %s cannot be compared with this one: %s", now.addr, now.error)
+                log.warning("the name server %s cannot be compared with this one: %s", now.address, now.error)
             self.refresh()
             if not now.is_readable:
                 self._client.disconnect(peer.addr)

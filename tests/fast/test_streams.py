@@ -15,9 +15,12 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually, frame, json_header
 from tests.fast.lookups import CLIENTS, look_up
 from tests.fast.steps import answer, carried, connection_of, reactors_of, settle
+from tests.support.certificates import Files, authority
 from tests.support.inprocess import TimedServer
 from tests.support.live import LiveServer
 from tests.support.proxyheaders import v1
+from tests.support.tlsclient import TlsPeer
+from tests.support.tlsfiles import tls_properties
 
 WIDE = 150  # brokers of one topic: its answer is some 30 KB
 TOPICS = ["T1", "wide", "nobody's"]
@@ -165,6 +168,27 @@ def test_answers_of_one_turn_are_bounded_by_bytes(small_turns: LiveServer) -> No
             client.receive_frame()
         rounds = sum(reactors_of(small_turns).rounds) - before
     assert rounds >= LOOK_UPS * size // (TURN_BYTES_MAX + size)
+
+
+RECORDS_BYTES_AT_ONCE = 32 * 1024  # turns.pyx
+
+
+def test_records_of_one_byte_are_bounded_in_a_turn(tmp_path: Path) -> None:
+    """OpenSSL takes a millisecond for 1,000 of them, however little that is in bytes."""
+    settings = {"rocketns.inFlightMax": 1, "serverSocketRcvBufSize": 0}  # all of it waits in the socket
+    files = tls_properties(Files.write(tmp_path / "files", authority("ours").issue("server")))
+    with LiveServer(tmp_path, reactors=1, **settings, **files) as server, server.connect() as client:
+        peer, request = TlsPeer(), look_up(CLIENTS[0], "nobody's")
+        peer.connect(client)
+        with server.held_still():
+            client.send(peer.encrypt(frame(json_header(9999))))
+            records = b"".join(peer.encrypt(bytes([byte])) for byte in request * 100)
+            client.send(records)
+            before = sum(reactors_of(server).rounds)
+        plain = b""
+        while plain.count(b'"code":17') < 100:
+            plain += peer.decrypt(client.socket.recv(1 << 16))
+        assert sum(reactors_of(server).rounds) - before >= len(records) // RECORDS_BYTES_AT_ONCE
 
 
 def test_the_rest_of_a_burst_keeps_no_large_buffer(small_turns: LiveServer) -> None:

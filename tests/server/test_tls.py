@@ -281,13 +281,49 @@ def test_openssls_functions_are_looked_for_in_the_order_of_their_fields() -> Non
     assert re.findall(r"^    .*?\(\*(\w+)\)\(", fields, re.MULTILINE) == openssl.FUNCTIONS
 
 
+UPDATES_AT_ONCE = 60
+
+
+@pytest.mark.parametrize("data", [b"", b"x"], ids=["alone", "with data"])
+def test_records_without_data_that_come_at_once_have_a_bound(lasting: Files, data: bytes) -> None:
+    """5,000 demands for new keys, 130 KB, held others up for 140 ms."""
+    stream = Stream(context_of(files_config(lasting)))
+    with closing(Updating()) as peer:
+        shake_hands(stream, peer)
+        for _ in range(3):
+            asked = b"".join(peer.update(both=True) for _ in range(UPDATES_AT_ONCE))
+            assert stream.receive(asked + peer.encrypt(b"more")) == b"more"
+        stream.outgoing()
+        stream.receive(b"".join(peer.update(both=True) + (data and peer.encrypt(data)) for _ in range(5_000)))
+        assert (stream.ended or "").startswith("TLS failed: ")
+        assert len(stream.outgoing()) < 5_000
+
+
+@pytest.mark.parametrize("at_once", [1, 20])
+def test_a_hello_has_a_bound(context: ServerContext, at_once: int) -> None:
+    """OpenSSL compares each key of a hello with each group: 62 KB took 65 ms, in which nobody else could begin."""
+    stream, record = Stream(context), b"\x16\x03\x01" + (1_000).to_bytes(2, "big")
+    begin = record + b"\x01" + (60_000).to_bytes(3, "big") + bytes(996)
+    assert stream.receive(begin + (record + bytes(1_000)) * 14) == b""
+    assert stream.ended is None
+    for _ in range(0, 20, at_once):
+        stream.receive((record + bytes(1_000)) * at_once)
+    assert (stream.ended or "").startswith("TLS failed: ")
+    assert stream.outgoing() == b""
+
+
+def test_small_records_with_data_have_no_bound(context: ServerContext) -> None:
+    stream, peer = connected(context)
+    assert stream.receive(b"".join(peer.encrypt(b"x") for _ in range(5_000))) == b"x" * 5_000
+
+
 def test_a_reply_to_a_demand_for_new_keys_is_no_larger(lasting: Files) -> None:
     """So a reactor that has room for as much as it receives has room for all replies."""
     stream = Stream(context_of(files_config(lasting)))
     with closing(Updating()) as peer:
         shake_hands(stream, peer)
         stream.outgoing()
-        asked = b"".join(peer.update(both=True) for _ in range(1_000))
+        asked = b"".join(peer.update(both=True) for _ in range(UPDATES_AT_ONCE))
         assert stream.receive(asked) == b""
         assert stream.ended is None
         assert 0 < len(stream.outgoing()) <= len(asked)

@@ -42,6 +42,7 @@ cdef enum:
     TURN_FRAMES_MAX = 256
     TURN_BYTES_MAX = 256 * 1024
     RECEIVED_AT_ONCE_MAX = 128 * 1024
+    RECORDS_BYTES_AT_ONCE_MAX = 32 * 1024  # 1,400 records of one byte
     COPIED_INPUT_MAX = 4096  # so much waiting input is copied to the scratch, and received behind
     FIRST_FRAME_BYTES_MAX = 256 * 1024
     SMALL_HOST_BYTES_MAX = 2 * 1024 * 1024
@@ -252,6 +253,7 @@ cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
     """Reactor thread only. One `recv`, and the frames that it completes. The room for a frame grows as its bytes come.
     """
     cdef size_t spare = 0 if connection.tls == NULL else UNFINISHED_RECORD_MAX
+    cdef size_t most = RECEIVED_AT_ONCE_MAX if connection.tls == NULL else RECORDS_BYTES_AT_ONCE_MAX
     cdef size_t have = connection.input.size, room = SCRATCH_BYTES - have, wanted
     cdef uint8_t *data = reactor.scratch_in
     cdef uint8_t *into
@@ -267,7 +269,7 @@ cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
             return
         data, room = connection.input.data, min(wanted - have, <size_t>RECEIVED_AT_ONCE_MAX - spare) + spare
     into = data + have if connection.tls == NULL else reactor.scratch_received
-    got = receive_some(connection, into, room - spare, reactor.now_ms)
+    got = receive_some(connection, into, min(room - spare, most), reactor.now_ms)
     if got:
         take_received(reactor, connection, data, have, room, got)
 

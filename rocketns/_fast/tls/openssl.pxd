@@ -99,6 +99,8 @@ cdef struct OpenSSL:
     void (*BIO_set_init)(BIO *bio, int is_ready) noexcept nogil
     void (*BIO_set_data)(BIO *bio, void *data) noexcept nogil
     void *(*BIO_get_data)(BIO *bio) noexcept nogil
+    uint64_t (*BIO_number_read)(BIO *bio) noexcept nogil
+    uint64_t (*BIO_number_written)(BIO *bio) noexcept nogil
     void (*BIO_set_flags)(BIO *bio, int flags) noexcept nogil
     void (*BIO_clear_flags)(BIO *bio, int flags) noexcept nogil
     unsigned long (*ERR_peek_last_error)() noexcept nogil
@@ -127,6 +129,7 @@ cdef struct Wire:
     size_t outgoing_size
     size_t outgoing_room
     const char *reason  # why the last call failed
+    int reads_left  # until a record has plain text
 
 # What `open_records` and `shake_hands` found.
 cdef enum Progress:

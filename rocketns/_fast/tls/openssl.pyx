@@ -44,8 +44,8 @@ SSL_CTX_set_cipher_list SSL_CTX_set_ciphersuites SSL_CTX_set_security_level SSL_
 SSL_get_rbio SSL_set_accept_state SSL_do_handshake SSL_read SSL_write SSL_pending SSL_has_pending SSL_shutdown SSL_get_error
 SSL_get_cipher_list SSL_get1_peer_certificate OpenSSL_version_num OpenSSL_version BIO_meth_new
 BIO_meth_set_read BIO_meth_set_write BIO_meth_set_ctrl BIO_get_new_index BIO_new BIO_set_init BIO_set_data
-BIO_get_data BIO_set_flags BIO_clear_flags ERR_peek_last_error ERR_reason_error_string ERR_clear_error
-d2i_X509 i2d_X509 X509_free d2i_AutoPrivateKey EVP_PKEY_free
+BIO_get_data BIO_number_read BIO_number_written BIO_set_flags BIO_clear_flags ERR_peek_last_error
+ERR_reason_error_string ERR_clear_error d2i_X509 i2d_X509 X509_free d2i_AutoPrivateKey EVP_PKEY_free
 """.split()
 # Functions that another version has under another name.
 FORMER = {"SSL_get1_peer_certificate": "SSL_get_peer_certificate"}
@@ -101,6 +101,10 @@ cdef const char *take_reason() noexcept nogil:
 cdef enum:
     SESSION_ID_BYTES = 8
     CERTIFICATES_BYTES_MAX = 32 * 1024  # of a peer's chain, as in Java (jdk.tls.maxHandshakeMessageSize)
+    # OpenSSL compares each key of a hello with each group: 62 KB took 65 ms. A browser's has less than 2 KB.
+    HELLO_BYTES_MAX = 16 * 1024
+    # OpenSSL reads twice for a record. One that asks for other keys costs as much as twenty with data.
+    READS_WITHOUT_DATA_MAX = 2 * 64
     SECURITY_LEVEL = 2  # keys of RSA from 2,048 bits on; OpenSSL's own choice since 3.2
 
 # Bits of OpenSSL's options.
@@ -225,6 +229,7 @@ cdef int verify(SSL_CTX *context, bint asks, bint requires, bint trusts_any, tru
 
 
 cdef int wire_read(BIO *bio, char *data, int room) noexcept nogil:
+    """No more than `reads_left`: it is an error then, and ends the connection."""
     cdef Wire *wire = <Wire *>openssl.BIO_get_data(bio)
     cdef size_t size
     openssl.BIO_clear_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
@@ -233,6 +238,9 @@ cdef int wire_read(BIO *bio, char *data, int room) noexcept nogil:
     if wire == NULL or wire.incoming_size == 0:
         openssl.BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
         return -1
+    if wire.reads_left == 0:
+        return -1
+    wire.reads_left -= 1
     size = min(<size_t>room, wire.incoming_size)
     memcpy(data, wire.incoming, size)
     wire.incoming += size
@@ -291,7 +299,13 @@ cdef Progress shake_hands(SSL *ssl, Wire *wire) noexcept nogil:
     IS_DONE may leave some of it in ``wire``: the first records behind the handshake.
     """
     cdef int returned
-    openssl.BIO_set_data(openssl.SSL_get_rbio(ssl), wire)
+    cdef BIO *bio = openssl.SSL_get_rbio(ssl)
+    if openssl.BIO_number_written(bio) == 0 and (
+        openssl.BIO_number_read(bio) + wire.incoming_size > HELLO_BYTES_MAX
+    ):
+        return HAS_FAILED
+    openssl.BIO_set_data(bio, wire)
+    wire.reads_left = INT_MAX
     returned = openssl.SSL_do_handshake(ssl)
     if returned == 1:
         return IS_DONE
@@ -302,14 +316,18 @@ cdef Progress shake_hands(SSL *ssl, Wire *wire) noexcept nogil:
 
 
 cdef Progress open_records(SSL *ssl, Wire *wire, uint8_t *plain, size_t room, size_t *got) noexcept nogil:
-    """The connection's thread. The plain text of all records that were received. ``got`` counts it."""
+    """The connection's thread. The plain text of all records that were received. ``got`` counts it.
+
+    It fails where many of them have none: each costs others time, and a peer needs few.
+    """
     cdef int returned, error
-    got[0] = 0
+    got[0], wire.reads_left = 0, READS_WITHOUT_DATA_MAX
     openssl.BIO_set_data(openssl.SSL_get_rbio(ssl), wire)
     while got[0] < room:
         returned = openssl.SSL_read(ssl, plain + got[0], <int>min(room - got[0], <size_t>INT_MAX))
         if returned > 0:
             got[0] += <size_t>returned
+            wire.reads_left += 2
             if wire.incoming_size == 0 and openssl.SSL_pending(ssl) == 0:
                 return WANTS_MORE  # as the next call would say, which costs more
             continue
