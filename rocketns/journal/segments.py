@@ -24,6 +24,7 @@ log = logging.getLogger("rocketns.journal")
 
 OPEN_PREFIX = ".open-"
 NAME = re.compile(r"(?:\.open-(\d{1,18})-(\d{1,18})|(\d{1,18})-(\d{1,18})\.jsonl)")
+TAIL_BYTES = 64 * 1024
 
 
 class Segment(NamedTuple):
@@ -157,9 +158,8 @@ def segment_of(path: Path) -> Segment | None:
 
 def _close_left(path: Path) -> Path | None:
     """The closed file; None if it had no whole line."""
-    with chain.mapped(path) as content:
-        whole = content.rfind(b"\n") + 1
     with path.open("r+b") as file:
+        whole = _whole_lines_bytes(file.fileno())
         file.truncate(whole)
         if whole:  # the disk must not keep the name of a closed file with the bytes of the open one
             os.fsync(file.fileno())
@@ -175,3 +175,15 @@ def sync_folders(paths: Sequence[Path]) -> None:
     """Bring the names of files to the disk. OSError. Any thread."""
     for folder in {path.parent for path in paths}:
         sync_folder(folder)
+
+
+def _whole_lines_bytes(descriptor: int) -> int:
+    """Bytes up to and with the last newline."""
+    end = os.fstat(descriptor).st_size
+    while end > 0:
+        start = max(0, end - TAIL_BYTES)
+        found = os.pread(descriptor, end - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
