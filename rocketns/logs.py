@@ -66,11 +66,6 @@ class LogWriter:
         """Open the log file again: at SIGHUP, which logrotate sends after it renamed the file."""
         self._waiting.put(self.REOPEN)
 
-    def _reopen(self) -> None:
-        if isinstance(self._handler, RotatingFileHandler):
-            with contextlib.suppress(OSError):
-                self._handler.close()  # the next record opens it
-
     @property
     def waiting(self) -> int:
         """The number of records that are not written yet."""
@@ -79,7 +74,9 @@ class LogWriter:
     def _run(self) -> None:
         while (record := self._waiting.get()) is not None:
             if record is self.REOPEN:
-                self._reopen()
+                if isinstance(self._handler, RotatingFileHandler):
+                    with contextlib.suppress(OSError):
+                        self._handler.close()  # the next record opens it
                 continue
             dropped = self._taken(record)
             if dropped:
@@ -152,7 +149,11 @@ def start_logging(level: str, files_under: Path | None = None, *, as_json: bool 
     logging.addLevelName(logging.WARNING, "WARN")
     handler: logging.Handler
     if files_under is not None:
-        handler = _file_handler(files_under)
+        files_under.mkdir(parents=True, exist_ok=True)
+        handler = RotatingFileHandler(
+            files_under / "namesrv.log", maxBytes=FILE_BYTES_MAX, backupCount=FILES_KEPT_MAX, encoding="utf-8",
+            errors="backslashreplace",
+        )  # fmt: skip
     elif sys.stdout is None:  # closed before the start; its descriptor may be another file by now
         handler = logging.NullHandler()
     else:
@@ -165,11 +166,3 @@ def start_logging(level: str, files_under: Path | None = None, *, as_json: bool 
     root.handlers = [_ToWriter(writer)]
     root.setLevel(level)
     return writer
-
-
-def _file_handler(folder: Path) -> logging.Handler:
-    folder.mkdir(parents=True, exist_ok=True)
-    return RotatingFileHandler(
-        folder / "namesrv.log", maxBytes=FILE_BYTES_MAX, backupCount=FILES_KEPT_MAX, encoding="utf-8",
-        errors="backslashreplace",
-    )  # fmt: skip

@@ -93,7 +93,12 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     gc.disable()  # a start makes up to millions of objects that stay, and hardly any garbage
     supervisor = Supervisor(os.environ, os.getpid())
     controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))
-    address_server = _make_address_server(controller) if configuration.discovery.address_server else None
+    address_server = None
+    if configuration.discovery.address_server:
+        check_installed("rocketns.addressServer", "admin", {"aiohttp": "aiohttp"})
+        from rocketns.addressserver.server import AddressServer  # its library takes 20 MB
+
+        address_server = AddressServer(configuration, controller.port, controller.tls)
     if supervisor.alive_every_ms:  # if control hangs, the supervisor sends SIGABRT, which prints all stacks and ends it
         faulthandler.enable()
         controller.every(supervisor.alive_every_ms, "supervisor", supervisor.alive)
@@ -109,13 +114,6 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     if admin is not None:
         admin.stop()
     return 0
-
-
-def _make_address_server(controller: NamesrvController) -> AddressServer:
-    check_installed("rocketns.addressServer", "admin", {"aiohttp": "aiohttp"})
-    from rocketns.addressserver.server import AddressServer  # its library takes 20 MB
-
-    return AddressServer(controller.configuration, controller.port, controller.tls)
 
 
 async def _serve_until(

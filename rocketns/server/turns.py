@@ -135,8 +135,9 @@ class HostTurns(Generic[Key]):
         return key
 
     def charge(self, cost_ns: int) -> None:
-        """The cost of the turn of the last `next`, whose key may have withdrawn."""
+        """The cost of the turn of the last `next`, whose key may have withdrawn. Once: the key is kept until then."""
         is_known, host, key = self._turn
+        del self._turn
         self._kinds.charge(is_known, cost_ns)
         self._hosts[is_known].charge(host, cost_ns)
         if (is_known, host) in self._keys:
