@@ -6,6 +6,7 @@ import configparser
 import importlib.util
 import json
 import os
+import re
 import runpy
 import subprocess
 import zipfile
@@ -32,6 +33,12 @@ def unit(name: str) -> configparser.ConfigParser:
     parser.optionxform = str  # type: ignore[assignment, method-assign]
     parser.read(UNITS / name)
     return parser
+
+
+def test_the_debian_package_runs_by_the_python_of_debian() -> None:
+    """Not by one that only the machine of the build has, which may be the first on its PATH."""
+    rules = (ROOT / "packaging" / "debian" / "rules").read_text("utf-8")
+    assert re.findall(r"\S*python3(?= -[mc])", rules) == ["/usr/bin/python3"] * 4
 
 
 # A folder that is a mount of its own on every Linux.

@@ -1,4 +1,5 @@
-"""``make sanitize``: build with each sanitizer and run the tests of the fast lane, the fuzzer and the soak under it.
+"""``make sanitize``: build with each sanitizer and run the tests of the fast lane and of TLS,
+the fuzzer and the soak under it.
 
 ``--share`` runs the part that takes a few minutes and skips a missing sanitizer. Exit status 1 if anything failed or a
 sanitizer complained.
@@ -39,7 +40,7 @@ class Amount:
 
 
 SOAK = "tests/sanitize/test_soak.py"
-WHOLE = Amount(("tests/fast", SOAK), 3_600, 1_200, 60)
+WHOLE = Amount(("tests/fast", "tests/hostile/test_tls.py", SOAK), 3_600, 1_200, 60)
 SHARE = Amount(("tests/fast", SOAK, "-k", "not every_byte and not planted"), 4, 3, 4, examples_over=16)
 THREADS = re.compile(r"\b(Thread|ThreadPoolExecutor|LiveServer|TimedServer)\b")
 # A thread alone races with none: in a share, ThreadSanitizer has the tests with several, and no registrations.
