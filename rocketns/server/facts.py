@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from rocketns._fast.reactor.reactors import Reactors
-from rocketns.config import Configuration
 from rocketns.files import FileWriter
 from rocketns.fleet.state import FleetState
 from rocketns.processor import client
 from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG
-from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.control.measures import Measures
 from rocketns.server.core import Core
 from rocketns.server.fleet import FleetWatch
@@ -49,16 +46,16 @@ class Facts:
         writer: FileWriter, read_journal: Callable[[], JournalFacts | None],
     ) -> None:  # fmt: skip
         """``name``: bindAddress and the port at which it listens, for people."""
-        self.configuration: Configuration = core.configuration
+        self.configuration = core.configuration
         self.name = name
         self.context = core.context
-        self.tables: RouteTables = core.context.tables
+        self.tables = core.context.tables
         self.kv: Mapping[str, Mapping[str, str | None]] = core.context.kv_config.config_table
         self.control = core.control
         self.asked = core.missing.asked
         self.slots = core.publisher.slots
         self.stalls = core.stalls
-        self.reactors: Reactors = core.reactors
+        self.reactors = core.reactors
         self.transport = transport
         self.tls = tls
         self.writer = writer
