@@ -52,9 +52,16 @@ cdef struct Version:
     int64_t timestamp
     int64_t counter
 
+# As rocketns.protocol.bounds has them.
 cdef enum:
     BLOCKS_MAX = 100_000
     FILTER_SERVERS_MAX = 10_000
+    MAPPINGS_MAX = 10_000
+    BLOCK_BYTES_MAX = 1_048_576
+    TOPIC_LINE_BYTES_MIN = 16
+    MAPPING_BYTES_MIN = 11
+
+cdef enum:
     KINDS = 32
 
 REPLACEMENT = "\ufffd"  # also of bytes that are not UTF-8
@@ -289,12 +296,12 @@ cdef inline Walk take_number(Cursor *cursor, int64_t *number) noexcept nogil:
     return TAKEN
 
 
-cdef inline Walk take_block(Cursor *cursor, int64_t bytes_min, int64_t bytes_max, Cursor *block) noexcept nogil:
+cdef inline Walk take_block(Cursor *cursor, int64_t bytes_min, Cursor *block) noexcept nogil:
     cdef int64_t length
     cdef Walk walk = take_number(cursor, &length)
     if walk != TAKEN:
         return walk
-    if length < bytes_min or length > bytes_max:
+    if length < bytes_min or length > BLOCK_BYTES_MAX:
         return REFUSED
     if <size_t>length > left(cursor):
         return UNFINISHED
@@ -304,9 +311,7 @@ cdef inline Walk take_block(Cursor *cursor, int64_t bytes_min, int64_t bytes_max
     return TAKEN
 
 
-cdef Walk take_list(
-    Cursor *cursor, int64_t most, int64_t bytes_min, int64_t bytes_max, Cursor *blocks
-) noexcept nogil:
+cdef Walk take_list(Cursor *cursor, int64_t most, int64_t bytes_min, Cursor *blocks) noexcept nogil:
     """Blocks behind their number."""
     cdef Cursor block
     cdef int64_t count
@@ -315,24 +320,23 @@ cdef Walk take_list(
         return REFUSED
     blocks.at = cursor.at
     while walk == TAKEN and count > 0:  # Java's loops take a negative count too
-        walk = take_block(cursor, bytes_min, bytes_max, &block)
+        walk = take_block(cursor, bytes_min, &block)
         count -= 1
     blocks.end = cursor.at
     return walk
 
 
-cdef Walk split_body(const unsigned char[::1] data, bint mappings, limits, Blocks *blocks) except *:
+cdef Walk split_body(const unsigned char[::1] data, bint mappings, Blocks *blocks) noexcept:
     """What follows the last block is not looked at."""
     cdef Cursor cursor = cursor_of(data)
-    cdef int64_t bytes_max = limits.block_bytes
-    cdef Walk walk = take_block(&cursor, 0, bytes_max, &blocks.version)
+    cdef Walk walk = take_block(&cursor, 0, &blocks.version)
     if walk == TAKEN:
-        walk = take_list(&cursor, limits.topics, limits.topic_bytes_min, bytes_max, &blocks.topics)
+        walk = take_list(&cursor, BLOCKS_MAX, TOPIC_LINE_BYTES_MIN, &blocks.topics)
     if walk == TAKEN:
-        walk = take_block(&cursor, 0, bytes_max, &blocks.filters)
+        walk = take_block(&cursor, 0, &blocks.filters)
     blocks.mappings.at = blocks.mappings.end = cursor.at
     if walk == TAKEN and mappings:
-        walk = take_list(&cursor, limits.mappings, limits.mapping_bytes_min, bytes_max, &blocks.mappings)
+        walk = take_list(&cursor, MAPPINGS_MAX, MAPPING_BYTES_MIN, &blocks.mappings)
     return walk
 
 
@@ -344,9 +348,9 @@ cdef inline Cursor next_block(Cursor *blocks) noexcept nogil:
     return block
 
 
-def needs_more(const unsigned char[::1] data, bint mappings, limits):
+def needs_more(const unsigned char[::1] data, bint mappings):
     cdef Blocks blocks
-    return split_body(data, mappings, limits, &blocks) == UNFINISHED
+    return split_body(data, mappings, &blocks) == UNFINISHED
 
 
 cdef int32_t take_int(Cursor *line) except? -1:
@@ -389,13 +393,13 @@ cdef bytes bytes_of(const Cursor *block):
     return block.at[:left(block)] if left(block) else b""
 
 
-def read_blocks(const unsigned char[::1] data, bint mappings, limits, queue_data, KnownTopics known=None):
+def read_blocks(const unsigned char[::1] data, bint mappings, queue_data, KnownTopics known=None):
     cdef Blocks blocks
     cdef Cursor block
     cdef _Topics topics = _Topics(queue_data, known)
     cdef Topic topic
     cdef list infos = []
-    if split_body(data, mappings, limits, &blocks) != TAKEN:
+    if split_body(data, mappings, &blocks) != TAKEN:
         raise ValueError("End of compressed data has reached")
     while left(&blocks.topics):
         block = next_block(&blocks.topics)

@@ -32,7 +32,6 @@ from rocketns.protocol.bounds import (
     INFLATED_BYTES_MAX,
     INFLATED_RATIO_MAX,
     Allowance,
-    BlockBounds,
 )
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE, V5_0_0
 from rocketns.protocol.json import fastjson
@@ -44,7 +43,6 @@ DEFAULT_PERM = PERM_READ | PERM_WRITE
 NO_VERSION = DataVersion(0, 0, 0)
 REGISTER_IN_PARTS = "let the broker send fewer topics at once (enableSplitRegistration=true, splitRegistrationSize)"
 INFLATED_AT_FIRST_BYTES = 64 * 1024
-BLOCK_LIMITS = BlockBounds()
 _ZLIB_MAGIC = b"\x78"
 
 
@@ -140,7 +138,7 @@ def _inflate_by(inflater: Any, body: bytes | memoryview, mappings: bool) -> byte
         more = inflater.decompress(rest, min(most, bytes_max - len(data)))
         data += more
         rest = inflater.unconsumed_tail
-        if inflater.eof or not (more or rest) or not registration.needs_more(data, mappings, BLOCK_LIMITS):
+        if inflater.eof or not (more or rest) or not registration.needs_more(data, mappings):
             return data
         if len(data) >= bytes_max:
             raise BodyDecodeError(f"inflates to more than {bytes_max} bytes")
@@ -229,7 +227,7 @@ def decode_blocks(
     `read_compact`.
     """
     with compiled_errors():
-        blocks = registration.read_blocks(data, mappings, BLOCK_LIMITS, queue_data, known)
+        blocks = registration.read_blocks(data, mappings, queue_data, known)
     if blocks is None:
         return decode_blocks(data, mappings, now_ms)
     stamp, queues, unchanged, filters, infos = blocks
