@@ -292,7 +292,7 @@ class BodyFingerprint:
     """Equal for registrations whose bodies are decoded alike.
 
     ``keyed_hash`` (64 bits) costs a tenth of a digest. It leaves out ``stamp``, the time at which a 5.x broker wrote
-    the body: that differs each time, and no decoder reads it (see fingerprint.pyx). ``crc32`` is UtilAll.crc32 of the
+    the body: that differs each time, and no decoder reads it (see registration.pyx). ``crc32`` is UtilAll.crc32 of the
     whole body, of which the top bit is cut off. None if it was not needed.
     """
 
@@ -311,13 +311,14 @@ class BodyFingerprint:
         return cls(len(body), fingerprint(body), compressed, version, bytes(body[start:end]), len(body) - end)
 
     def with_crc32(self, body: bytes | memoryview, known: object) -> BodyFingerprint:
-        """A copy with the CRC of ``body``. It is derived from the CRC of ``known`` if that is an equal fingerprint."""
-        crc32 = self._derived(known) if isinstance(known, BodyFingerprint) and known == self else None
-        return replace(self, crc32=(isal_zlib.crc32(body) if crc32 is None else crc32) & 0x7FFFFFFF)
+        """A copy with the CRC of ``body``.
 
-    def _derived(self, known: BodyFingerprint) -> int | None:
-        """CRCs of equally long texts are linear, so the difference of the stamps gives that of the bodies."""
-        if known.crc32 is None:
-            return None
-        difference = isal_zlib.crc32(known.stamp) ^ isal_zlib.crc32(self.stamp)
-        return known.crc32 ^ isal_zlib.crc32_combine(difference, 0, self.bytes_after_stamp)
+        It is derived from the CRC of ``known`` if that is an equal fingerprint: CRCs of equally long texts are linear,
+        so the difference of the stamps gives that of the bodies.
+        """
+        if isinstance(known, BodyFingerprint) and known == self and known.crc32 is not None:
+            difference = isal_zlib.crc32(known.stamp) ^ isal_zlib.crc32(self.stamp)
+            crc32 = known.crc32 ^ isal_zlib.crc32_combine(difference, 0, self.bytes_after_stamp)
+        else:
+            crc32 = isal_zlib.crc32(body)
+        return replace(self, crc32=crc32 & 0x7FFFFFFF)
