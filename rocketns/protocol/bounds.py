@@ -76,17 +76,6 @@ TOPIC_LINE_BYTES_MIN = len(" 1 1 6 MULTI_TAG")
 MAPPING_BYTES_MIN = len('{"topic":0}')
 
 
-@dataclass(slots=True, frozen=True)
-class BlockBounds:
-    """`rocketns._fast.codec.registration.BlockLimits`."""
-
-    topics: int = BLOCKS_MAX
-    mappings: int = MAPPINGS_MAX
-    block_bytes: int = BLOCK_BYTES_MAX
-    topic_bytes_min: int = TOPIC_LINE_BYTES_MIN
-    mapping_bytes_min: int = MAPPING_BYTES_MIN
-
-
 @dataclass(slots=True)
 class Allowance:
     """The remaining allowance of one header or one body, shared by all JSON texts in it."""

@@ -62,7 +62,7 @@ def repeated_body(
         return None
     if not last.topics_applied and may_register_topics(group, broker_id, header.enable_acting_master):
         return None
-    return last.without_topics()
+    return RegisterBrokerBody(TopicConfigWrapper(last.data_version), [] if last.clears_filter_servers else None)
 
 
 @dataclass(slots=True)

@@ -12,7 +12,6 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from rocketns._fast.routes.queue_table import change_queues, keep_unit_topics, put_queues, remove_queues, routes_of
-from rocketns.protocol.body.register_broker_body import RegisterBrokerBody, TopicConfigWrapper
 from rocketns.protocol.body.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo, TopicTable
 from rocketns.routeinfo.broker_topics import (
     UNIT_FLAGS,
@@ -53,10 +52,6 @@ class AcceptedBody:
     clears_filter_servers: bool
     topics_applied: bool
     removals: int
-
-    def without_topics(self) -> RegisterBrokerBody:
-        filter_servers: list[str | None] | None = [] if self.clears_filter_servers else None
-        return RegisterBrokerBody(TopicConfigWrapper(self.data_version), filter_servers)
 
 
 class FormerMembers:

@@ -43,11 +43,9 @@ def test_a_digest_changes_with_what_the_decision_depends_on() -> None:
     assert len(digests - {None}) == len(others)
 
 
-@pytest.mark.parametrize(
-    "signature", ['kKm0P8pT3+u4/1c"', "kKm0P8pT3+u4/1\\u", "kKm0P8pT3+u4/1cÜ", "kKm0P8pT3+u4/1", ""]
-)
+@pytest.mark.parametrize("signature", ['kKm0P8pT3+u4/1c"', "kKm0P8pT3+u4/1\\u", "kKm0P8pT3+u4/1cÜ", ""])
 def test_another_signature_in_its_place_follows_no_layout(signature: str) -> None:
-    """One that needs escaping, and ones of other lengths."""
+    """One that needs escaping, and none."""
     assert lookup_digest(signed("T", signature=signature), KEYS, signed("T")) is None
 
 
@@ -69,7 +67,7 @@ def test_a_lookup_that_control_has_to_see_has_no_digest(whole: bytes) -> None:
     assert lookup_digest(whole, KEYS) is None
 
 
-@given(valid_frames, st.sampled_from(["T", "U", "%RETRY%g"]), st.text("aZ+/=", min_size=16, max_size=16))
+@given(valid_frames, st.sampled_from(["T", "U", "%RETRY%g"]), st.text("aZ+/=", min_size=1, max_size=40))
 def test_a_lookup_that_follows_a_layout_has_the_digest_of_its_own_bytes(
     whole: bytes, topic: str, signature: str
 ) -> None:

@@ -8,7 +8,6 @@ import struct
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from interop.harness.payloads import block, compressed_body, data_version, dumps, register_body, topic_config, wrapper
-from rocketns._fast.codec import json_passes, registration
+from rocketns._fast.codec import registration
 from rocketns._fast.codec.registration import KnownTopics
 from rocketns.errors import BodyDecodeError
 from rocketns.javatext import parse_int
@@ -25,7 +24,7 @@ from rocketns.protocol import spec
 from rocketns.protocol.body import register_broker_body
 from rocketns.protocol.body.register_broker_body import RegisterBrokerBody, decode_register_broker_body, read_compact
 from rocketns.protocol.body.route import queue_data
-from rocketns.protocol.bounds import BlockBounds
+from rocketns.protocol.bounds import BLOCK_BYTES_MAX, BLOCKS_MAX, MAPPINGS_MAX, TOPIC_LINE_BYTES_MIN
 from rocketns.protocol.codes import V5_0_0
 from tests.protocol.strategies import (
     JAVA,
@@ -77,10 +76,7 @@ def reference(body: bytes) -> RegisterBrokerBody | str:
 
 
 def fast(body: bytes) -> RegisterBrokerBody | str:
-    """What the compiled parser makes of it, in which blanks may stand between tokens."""
-    compact = json_passes.without_blanks(body)
-    assert compact is None or json_passes.without_blanks(compact) is None
-    body = body if compact is None else compact
+    """What the compiled parser makes of it."""
     return read_compact(body) or DECLINED
 
 
@@ -99,7 +95,6 @@ def agree(taken: RegisterBrokerBody | str, read: Callable[[], RegisterBrokerBody
     return True
 
 
-LIMITS = BlockBounds()
 FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
 
 
@@ -123,7 +118,7 @@ def declared_blocks(data: bytes, mappings: bool) -> Any:
 
 def compiled_blocks(data: bytes, mappings: bool, known: KnownTopics | None = None) -> Any:
     try:
-        return registration.read_blocks(data, mappings, LIMITS, queue_data, known)
+        return registration.read_blocks(data, mappings, queue_data, known)
     except ValueError:
         return REFUSED
 
@@ -394,7 +389,7 @@ def test_topic_lines(line: bytes) -> None:
 def test_a_cut_body_needs_more_until_it_is_whole(mappings: bool) -> None:
     whole = zlib.decompress(compressed_body([topic_config("a")], mapping=[{"topic": "M"}]))
     end = len(whole) if mappings else len(whole) - len(block(b'{"topic":"M"}')) - 4
-    needs = [registration.needs_more(whole[:cut], mappings, LIMITS) for cut in range(len(whole) + 1)]
+    needs = [registration.needs_more(whole[:cut], mappings) for cut in range(len(whole) + 1)]
     assert needs == [cut < end for cut in range(len(whole) + 1)]
 
 
@@ -402,27 +397,29 @@ def test_a_cut_body_needs_more_until_it_is_whole(mappings: bool) -> None:
     "data",
     [
         struct.pack(">i", -1),
-        struct.pack(">i", LIMITS.block_bytes + 1),
-        block(b"") + struct.pack(">i", LIMITS.topics + 1),
-        block(b"") + struct.pack(">ii", 1, LIMITS.topic_bytes_min - 1),
-        block(b"") + struct.pack(">i", 0) + block(b"") + struct.pack(">i", LIMITS.mappings + 1),
+        struct.pack(">i", BLOCK_BYTES_MAX + 1),
+        block(b"") + struct.pack(">i", BLOCKS_MAX + 1),
+        block(b"") + struct.pack(">ii", 1, TOPIC_LINE_BYTES_MIN - 1),
+        block(b"") + struct.pack(">i", 0) + block(b"") + struct.pack(">i", MAPPINGS_MAX + 1),
     ],
 )
 def test_a_body_that_must_be_refused_needs_no_more_bytes(data: bytes) -> None:
-    assert not registration.needs_more(data, True, LIMITS)
+    assert not registration.needs_more(data, True)
     with pytest.raises((ConstructError, StreamError)):
         spec.COMPRESSED_REGISTRATION.parse(data, mappings=True)
 
 
 def test_blocks_up_to_the_limits_are_read() -> None:
-    """Two topics and one mapping."""
-    whole = zlib.decompress(compressed_body([topic_config("a"), topic_config("b")], mapping=[{"topic": "M"}]))
-    fits = replace(LIMITS, topics=2, mappings=1)
-    assert registration.read_blocks(whole, True, fits, queue_data) == declared_blocks(whole, True)
-    assert not registration.needs_more(whole, True, fits)
-    for limits in (replace(fits, topics=1), replace(fits, mappings=0)):
-        with pytest.raises(ValueError):
-            registration.read_blocks(whole, True, limits, queue_data)
+    """As many as may be, with the longest version, the shortest topic line and the shortest mappings."""
+    version, lines = b"1" * BLOCK_BYTES_MAX, [b"T%d 1 1 6 SINGLE_TAG" % number for number in range(1, BLOCKS_MAX)]
+    topics = [block(line) for line in (b" 1 1 6 MULTI_TAG", *lines)]
+    mappings = [block(b'{"topic":0}')] * MAPPINGS_MAX
+    whole = b"".join((
+        block(version), struct.pack(">i", BLOCKS_MAX), *topics, block(b""), struct.pack(">i", MAPPINGS_MAX), *mappings
+    ))  # fmt: skip
+    assert not registration.needs_more(whole, True)
+    read, queues, _, _, infos = registration.read_blocks(whole, True, queue_data)
+    assert (read, len(queues), len(infos)) == (version, BLOCKS_MAX, MAPPINGS_MAX)
 
 
 @pytest.mark.parametrize("number", ["2147483647", "2147483648", "-2147483648", "-2147483649", "+2147483647"])

@@ -17,7 +17,6 @@ from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from rocketns._fast.codec import registration
 from rocketns._fast.codec.registration import parse_json
 from rocketns._fast.routes.routes import PublishedTopics
-from rocketns.protocol.body.register_broker_body import BLOCK_LIMITS
 from rocketns.protocol.body.route import queue_data
 from rocketns.protocol.codes import SerializeType
 from tests.compiled.parts import answer
@@ -103,7 +102,7 @@ def run_bodies(world: PublishedWorld, count: int, seconds: float, seed: int) -> 
 
     def blocks(body: bytes, known: PublishedTopics | None = None) -> object:
         with suppress(ValueError):
-            return registration.read_blocks(body, True, BLOCK_LIMITS, queue_data, known)
+            return registration.read_blocks(body, True, queue_data, known)
         return None
 
     def known() -> PublishedTopics:

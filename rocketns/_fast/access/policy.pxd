@@ -51,15 +51,13 @@ cdef inline bint digest_lookup(
     const RouteRequest *request, const LookupKeys *keys, Digest *digest
 ) noexcept nogil:
     """Any thread. The digest of a recognised lookup; False where it has no signature, a body, or large ext fields."""
-    cdef size_t length
     cdef int word
     if not request.is_signed or request.has_body:
         return False
-    length = request.ext_around_topic + request.topic.length
-    if length > DIGESTED_BYTES_MAX:
+    if request.ext.length > DIGESTED_BYTES_MAX:
         return False
     for word in range(2):
-        digest.words[word] = hash_bytes(request.ext, length, &keys.forms[request.is_binary][word])
+        digest.words[word] = hash_bytes(request.ext.start, request.ext.length, &keys.forms[request.is_binary][word])
     return True
 
 

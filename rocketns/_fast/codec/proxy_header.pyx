@@ -9,7 +9,7 @@ from libc.stdint cimport uint16_t
 from libc.stdio cimport snprintf
 from libc.string cimport memchr, memcmp, memcpy, memset
 
-from rocketns._fast.codec.compact_json cimport Text, is_text
+from rocketns._fast.codec.compact_json cimport Cursor, Text, is_text, left
 from rocketns._fast.system.sockets cimport AF_INET, AF_INET6, inet_ntop, inet_pton
 
 cdef enum:
@@ -42,8 +42,6 @@ cdef bint are_extensions(const uint8_t *data, size_t size, int nesting) noexcept
 cdef enum:
     V1_PREFIX_BYTES = 5
     V1_LINE_BYTES_MAX = 108  # without CR LF, as Netty counts
-    V1_WORDS = 6
-    V1_WORDS_ROOM = V1_LINE_BYTES_MAX + 1  # of a line of blanks
     V2_HEAD_BYTES = 16
     V2_LENGTH_AT = 14
     IPV4_BYTES = 4
@@ -70,10 +68,23 @@ cdef Header read_header(const uint8_t *data, size_t size, ProxyHeader *header) n
     return read_v1(data, size, header) if memcmp(data, V1_PREFIX, V1_PREFIX_BYTES) == 0 else read_v2(data, size, header)
 
 
+cdef inline Text next_word(Cursor *line) noexcept nogil:
+    """The bytes up to the next blank, or to the end. The line does not end with a blank."""
+    cdef Text word
+    cdef const uint8_t *blank = <const uint8_t *>memchr(line.at, c" ", left(line))
+    word.start, word.length = line.at, left(line) if blank == NULL else <size_t>(blank - line.at)
+    line.at = line.end if blank == NULL else blank + 1
+    return word
+
+
 cdef Header read_v1(const uint8_t *data, size_t size, ProxyHeader *header) noexcept nogil:
-    cdef Text words[V1_WORDS_ROOM]
-    cdef size_t end = 0, at = 0, count = 0
-    cdef size_t searched = min(size, <size_t>V1_LINE_BYTES_MAX + 2)
+    cdef Cursor line
+    cdef Text word
+    cdef bint is_ipv4
+    cdef char source[TEXT_ROOM]
+    cdef char destination[TEXT_ROOM]
+    cdef int port
+    cdef size_t end = 0, searched = min(size, <size_t>V1_LINE_BYTES_MAX + 2)
     while end + 1 < searched and not (data[end] == c"\r" and data[end + 1] == c"\n"):
         end += 1
     if end + 1 >= searched:
@@ -81,39 +92,27 @@ cdef Header read_v1(const uint8_t *data, size_t size, ProxyHeader *header) noexc
     header.size = end + 2
     while end and data[end - 1] == c" ":
         end -= 1
-    words[0].start, words[0].length = data, 0
-    for at in range(end):
-        if data[at] == c" ":
-            count += 1
-            words[count].start, words[count].length = data + at + 1, 0
-        else:
-            words[count].length += 1
-    return read_words(words, count + 1, header)
-
-
-cdef Header read_words(const Text *words, size_t count, ProxyHeader *header) noexcept nogil:
-    cdef char source[TEXT_ROOM]
-    cdef char destination[TEXT_ROOM]
-    cdef int port, destination_port
-    if not is_text(&words[0], V1_PREFIX, V1_PREFIX_BYTES) or count < 2:
+    line.at, line.end = data, data + end
+    word = next_word(&line)
+    if not is_text(&word, V1_PREFIX, V1_PREFIX_BYTES) or left(&line) == 0:
         return WRONG
-    if is_text(&words[1], b"UNKNOWN", 7):
+    word = next_word(&line)
+    if is_text(&word, b"UNKNOWN", 7):
         return COMPLETE
-    if count != V1_WORDS:
+    is_ipv4 = is_text(&word, b"TCP4", 4)
+    if not is_ipv4 and not is_text(&word, b"TCP6", 4):
         return WRONG
-    if is_text(&words[1], b"TCP4", 4):
-        if not (copy_ipv4(&words[2], source) and copy_ipv4(&words[3], destination)):
-            return WRONG
-    elif is_text(&words[1], b"TCP6", 4):
-        if not (copy_ipv6(&words[2], source) and copy_ipv6(&words[3], destination)):
-            return WRONG
-    else:
+    if not copy_address(next_word(&line), is_ipv4, source) or not copy_address(next_word(&line), is_ipv4, destination):
         return WRONG
-    port, destination_port = read_port(&words[4]), read_port(&words[5])
-    if not port or not destination_port:
+    port = read_port(next_word(&line))
+    if not port or not read_port(next_word(&line)) or left(&line):
         return WRONG
     snprintf(header.source, SOURCE_ROOM, "%s:%d", <char *>source, port)
     return COMPLETE
+
+
+cdef inline bint copy_address(Text word, bint is_ipv4, char *out) noexcept nogil:
+    return copy_ipv4(&word, out) if is_ipv4 else copy_ipv6(&word, out)
 
 
 cdef bint copy_ipv4(const Text *word, char *out) noexcept nogil:
@@ -154,7 +153,7 @@ cdef bint copy_ipv6(const Text *word, char *out) noexcept nogil:
     return inet_pton(AF_INET6, out, packed) == 1 and inet_ntop(AF_INET6, packed, out, TEXT_ROOM) != NULL
 
 
-cdef int read_port(const Text *word) noexcept nogil:
+cdef int read_port(Text word) noexcept nogil:
     """As Integer.parseInt reads it, with a sign and any number of zeros; 0 if it is no port."""
     cdef size_t at = 0
     cdef int number = 0

@@ -1,7 +1,7 @@
 """What Python callers see of registration.pyx."""
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 Queues = TypeVar("Queues")
 
@@ -27,21 +27,7 @@ def parse_json(
     knows unchanged are counted, not returned.
     """
 
-class BlockLimits(Protocol):
-    """Topics and mappings are counted; the others are bytes of one block."""
-
-    @property
-    def topics(self) -> int: ...
-    @property
-    def mappings(self) -> int: ...
-    @property
-    def block_bytes(self) -> int: ...
-    @property
-    def topic_bytes_min(self) -> int: ...
-    @property
-    def mapping_bytes_min(self) -> int: ...
-
-def needs_more(data: bytes | bytearray | memoryview, mappings: bool, limits: BlockLimits) -> bool:
+def needs_more(data: bytes | bytearray | memoryview, mappings: bool) -> bool:
     """Whether the blocks go on behind ``data``; False where they are complete, and where they are refused.
 
     ``mappings`` says whether their section must be there.
@@ -50,7 +36,6 @@ def needs_more(data: bytes | bytearray | memoryview, mappings: bool, limits: Blo
 def read_blocks(
     data: bytes | bytearray | memoryview,
     mappings: bool,
-    limits: BlockLimits,
     queue_data: Callable[[int, int, int, int], Queues],
     known: KnownTopics | None = None,
 ) -> tuple[bytes, dict[str, Queues], int, bytes, list[bytes]] | None:

@@ -16,8 +16,7 @@ not know the key. The key is made when the process starts, and no hash leaves th
 
 A 5.x broker writes the current time into topicConfigSerializeWrapper.mappingDataVersion.timestamp of every
 registration. No name server reads that member, so its digits are left out of the hash. They are left out only where
-everything before them was scanned as JSON without blanks and escapes, which every parser reads in the same way, and
-where they are as many digits as the current time has. Bodies that differ in such digits alone are decoded alike.
+everything before them was scanned as JSON without escapes, which every parser reads in the same way, and where they are as many digits as the current time has. Bodies that differ in such digits alone are decoded alike.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -28,8 +27,8 @@ from libc.string cimport memchr, memcmp, memcpy
 import secrets
 
 from rocketns._fast.codec.compact_json cimport (
-    COMPLETE, NOT_BEGUN, Cursor, Reading, cursor_of, is_ascii, is_text, left, next_item, next_member, same_text,
-    scan_int, scan_long, scan_text, skip_brackets, skip_object, skip_value, take, take_bytes
+    COMPLETE, NOT_BEGUN, Cursor, Reading, cursor_of, is_ascii, is_at_end, is_text, left, next_item, next_member,
+    same_text, scan_int, scan_long, scan_text, skip_blanks, skip_brackets, skip_object, skip_value, take, take_bytes
 )
 from rocketns._fast.codec.wire cimport LENGTH_BYTES, read_uint32
 from rocketns._fast.system.hashing cimport BLOCK_WORDS, UniversalKey, add_bytes, next_state
@@ -53,9 +52,16 @@ cdef struct Version:
     int64_t timestamp
     int64_t counter
 
+# As rocketns.protocol.bounds has them.
 cdef enum:
     BLOCKS_MAX = 100_000
     FILTER_SERVERS_MAX = 10_000
+    MAPPINGS_MAX = 10_000
+    BLOCK_BYTES_MAX = 1_048_576
+    TOPIC_LINE_BYTES_MIN = 16
+    MAPPING_BYTES_MIN = 11
+
+cdef enum:
     KINDS = 32
 
 REPLACEMENT = "\ufffd"  # also of bytes that are not UTF-8
@@ -211,7 +217,9 @@ cdef class _Body(_Topics):
 
     cdef bint keep_mappings(self, Cursor *cursor) except -1:
         """Keeps the bytes of the map of static topics; an empty map is None."""
-        cdef const uint8_t *start = cursor.at
+        cdef const uint8_t *start
+        skip_blanks(cursor)
+        start = cursor.at
         if take_bytes(cursor, "{}", 2):
             return True
         if not skip_brackets(cursor):
@@ -258,7 +266,7 @@ def parse_json(const unsigned char[::1] body, queue_data, KnownTopics known=None
     cdef Cursor cursor = cursor_of(body)
     cdef _Body read = _Body(queue_data, known)
     try:
-        return read.result() if read.read_object(&cursor, False) and left(&cursor) == 0 else None
+        return read.result() if read.read_object(&cursor, False) and is_at_end(&cursor) else None
     except UnicodeDecodeError:
         return None
 
@@ -288,12 +296,12 @@ cdef inline Walk take_number(Cursor *cursor, int64_t *number) noexcept nogil:
     return TAKEN
 
 
-cdef inline Walk take_block(Cursor *cursor, int64_t bytes_min, int64_t bytes_max, Cursor *block) noexcept nogil:
+cdef inline Walk take_block(Cursor *cursor, int64_t bytes_min, Cursor *block) noexcept nogil:
     cdef int64_t length
     cdef Walk walk = take_number(cursor, &length)
     if walk != TAKEN:
         return walk
-    if length < bytes_min or length > bytes_max:
+    if length < bytes_min or length > BLOCK_BYTES_MAX:
         return REFUSED
     if <size_t>length > left(cursor):
         return UNFINISHED
@@ -303,9 +311,7 @@ cdef inline Walk take_block(Cursor *cursor, int64_t bytes_min, int64_t bytes_max
     return TAKEN
 
 
-cdef Walk take_list(
-    Cursor *cursor, int64_t most, int64_t bytes_min, int64_t bytes_max, Cursor *blocks
-) noexcept nogil:
+cdef Walk take_list(Cursor *cursor, int64_t most, int64_t bytes_min, Cursor *blocks) noexcept nogil:
     """Blocks behind their number."""
     cdef Cursor block
     cdef int64_t count
@@ -314,24 +320,23 @@ cdef Walk take_list(
         return REFUSED
     blocks.at = cursor.at
     while walk == TAKEN and count > 0:  # Java's loops take a negative count too
-        walk = take_block(cursor, bytes_min, bytes_max, &block)
+        walk = take_block(cursor, bytes_min, &block)
         count -= 1
     blocks.end = cursor.at
     return walk
 
 
-cdef Walk split_body(const unsigned char[::1] data, bint mappings, limits, Blocks *blocks) except *:
+cdef Walk split_body(const unsigned char[::1] data, bint mappings, Blocks *blocks) noexcept:
     """What follows the last block is not looked at."""
     cdef Cursor cursor = cursor_of(data)
-    cdef int64_t bytes_max = limits.block_bytes
-    cdef Walk walk = take_block(&cursor, 0, bytes_max, &blocks.version)
+    cdef Walk walk = take_block(&cursor, 0, &blocks.version)
     if walk == TAKEN:
-        walk = take_list(&cursor, limits.topics, limits.topic_bytes_min, bytes_max, &blocks.topics)
+        walk = take_list(&cursor, BLOCKS_MAX, TOPIC_LINE_BYTES_MIN, &blocks.topics)
     if walk == TAKEN:
-        walk = take_block(&cursor, 0, bytes_max, &blocks.filters)
+        walk = take_block(&cursor, 0, &blocks.filters)
     blocks.mappings.at = blocks.mappings.end = cursor.at
     if walk == TAKEN and mappings:
-        walk = take_list(&cursor, limits.mappings, limits.mapping_bytes_min, bytes_max, &blocks.mappings)
+        walk = take_list(&cursor, MAPPINGS_MAX, MAPPING_BYTES_MIN, &blocks.mappings)
     return walk
 
 
@@ -343,9 +348,9 @@ cdef inline Cursor next_block(Cursor *blocks) noexcept nogil:
     return block
 
 
-def needs_more(const unsigned char[::1] data, bint mappings, limits):
+def needs_more(const unsigned char[::1] data, bint mappings):
     cdef Blocks blocks
-    return split_body(data, mappings, limits, &blocks) == UNFINISHED
+    return split_body(data, mappings, &blocks) == UNFINISHED
 
 
 cdef int32_t take_int(Cursor *line) except? -1:
@@ -388,13 +393,13 @@ cdef bytes bytes_of(const Cursor *block):
     return block.at[:left(block)] if left(block) else b""
 
 
-def read_blocks(const unsigned char[::1] data, bint mappings, limits, queue_data, KnownTopics known=None):
+def read_blocks(const unsigned char[::1] data, bint mappings, queue_data, KnownTopics known=None):
     cdef Blocks blocks
     cdef Cursor block
     cdef _Topics topics = _Topics(queue_data, known)
     cdef Topic topic
     cdef list infos = []
-    if split_body(data, mappings, limits, &blocks) != TAKEN:
+    if split_body(data, mappings, &blocks) != TAKEN:
         raise ValueError("End of compressed data has reached")
     while left(&blocks.topics):
         block = next_block(&blocks.topics)
@@ -407,8 +412,11 @@ def read_blocks(const unsigned char[::1] data, bint mappings, limits, queue_data
     return bytes_of(&blocks.version), topics.queues, topics.unchanged, bytes_of(&blocks.filters), infos
 
 
+cdef int64_t STAMP_MIN = 1_000_000_000_000  # an epoch in milliseconds has so many digits from the year 2001
+cdef int64_t STAMP_END = 10_000_000_000_000  # to 2286
+
 cdef enum:
-    STAMP_DIGITS = 13  # of an epoch in milliseconds, until the year 2286
+    STAMP_DIGITS = 13
     STAMP_WITHIN_BYTES = 1024  # brokers write the stamp within the first 250 bytes
 
 cdef UniversalKey HASH_KEY
@@ -435,28 +443,20 @@ cdef bint enter_member(Cursor *cursor, const char *name, size_t length) noexcept
     return False
 
 
-cdef bint is_stamp(const Cursor *cursor) noexcept nogil:
-    """Whether the value at the cursor is a current time in milliseconds, and the whole value."""
-    cdef size_t place
-    if left(cursor) <= STAMP_DIGITS or cursor.at[0] == c'0':
-        return False
-    for place in range(STAMP_DIGITS):
-        if not c'0' <= cursor.at[place] <= c'9':
-            return False
-    return cursor.at[STAMP_DIGITS] == c',' or cursor.at[STAMP_DIGITS] == c'}'
-
-
 cdef size_t stamp_start(const uint8_t *body, size_t length) noexcept nogil:
-    """Where the digits of mappingDataVersion.timestamp begin; 0 where that is not certain."""
+    """Where the digits of mappingDataVersion.timestamp begin; 0 where that is not certain, or it is no current time."""
     cdef Cursor cursor
+    cdef int64_t stamp = 0
     cursor.at, cursor.end = body, body + min(length, <size_t>STAMP_WITHIN_BYTES)
     if (
         enter_member(&cursor, "topicConfigSerializeWrapper", 27)
         and enter_member(&cursor, "mappingDataVersion", 18)
         and enter_member(&cursor, "timestamp", 9)
-        and is_stamp(&cursor)
+        and scan_long(&cursor, &stamp)
+        and STAMP_MIN <= stamp < STAMP_END
+        and left(&cursor) and (cursor.at[0] == c',' or cursor.at[0] == c'}')
     ):
-        return <size_t>(cursor.at - body)
+        return <size_t>(cursor.at - body) - STAMP_DIGITS
     return 0
 
 

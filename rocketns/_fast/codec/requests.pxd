@@ -9,8 +9,7 @@ from rocketns._fast.codec.compact_json cimport Text
 # answer: flag 0, a topic in ASCII, no zone. standard says which dialect of the body. language_code is LanguageCode's, or
 # NO_LANGUAGE.
 # is_signed: one of the ext fields is a Signature that is not empty. Only then the fields below it are set. ext is all ext
-# fields as they were sent: the JSON object with its brackets, or the pairs of a binary header. Its length is
-# ext_around_topic and the topic's.
+# fields as they were sent: the JSON object with its brackets, or the pairs of a binary header.
 cdef struct RouteRequest:
     int32_t code
     int32_t flag
@@ -24,30 +23,29 @@ cdef struct RouteRequest:
     bint wants_announced  # addresses, whatever view the sender is in
     bint is_signed
     Text signature
-    const uint8_t *ext
-    size_t ext_around_topic
+    Text ext
     bint is_binary
     bint has_body
 
 cdef enum:
     LAYOUT_BYTES_MAX = 400
+    LAYOUT_PARTS = 4
     NO_LANGUAGE = -1
     UNANSWERED = 3  # of a flag: the bits of a response and of a oneway request
 
-# The bytes of a recognised JSON header around its signature, its topic and its opaque. A client's next header mostly has
-# the same. A signature belongs to one topic. It comes before the topic: clients sort the fields, or have Java's HashMap.
+# The bytes of a recognised JSON header around its signature, its topic and its opaque: a client's next header mostly has
+# the same. The signature comes first: clients sort the fields, or have Java's HashMap. Without one `parts` has an empty
+# part between it and the topic.
 cdef struct Layout:
-    uint32_t before_topic
-    uint32_t before_opaque
-    uint32_t behind
+    bint is_learnt
+    uint32_t parts[LAYOUT_PARTS]  # their lengths in `data`, one behind the other
+    uint32_t before_ext
+    uint32_t ext_behind_topic
     int32_t version
     int language_code
     bint standard
     bint wants_announced
-    uint32_t signature_length  # 0: the header is not signed
-    uint32_t before_signature  # of the bytes before_topic
-    uint32_t before_ext
-    uint32_t ext_around_topic
+    bint is_signed
     uint8_t data[LAYOUT_BYTES_MAX]
 
 cdef bint read_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil

@@ -9,7 +9,8 @@ from libc.stdint cimport INT32_MAX
 from libc.string cimport memcpy, strlen
 
 from rocketns._fast.codec.compact_json cimport (
-    COMPLETE, NOT_BEGUN, Cursor, Reading, is_text, left, next_member, scan_int, skip_plain, skip_value, take, take_bytes
+    COMPLETE, NOT_BEGUN, Cursor, Reading, is_at_end, is_text, left, next_member, scan_int, skip_plain, skip_value, take,
+    take_bytes, take_token
 )
 from rocketns._fast.codec.wire cimport (
     CODE_AT, FIELDS_LENGTH_AT, FIXED_BYTES, FLAG_AT, HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, LANGUAGE_AT,
@@ -58,12 +59,17 @@ cdef inline bint is_printable(const Text *text) noexcept nogil:
     return cursor.at == cursor.end
 
 
-cdef inline bint scan_printable(Cursor *cursor, Text *text) noexcept nogil:
-    if not take(cursor, c'"'):
-        return False
+cdef inline void take_printable(Cursor *cursor, Text *text) noexcept nogil:
+    """What is the same in JSON, up to the end of the string."""
     text.start = cursor.at
     skip_plain(cursor, True)
     text.length = <size_t>(cursor.at - text.start)
+
+
+cdef inline bint scan_printable(Cursor *cursor, Text *text) noexcept nogil:
+    if not take_token(cursor, c'"'):
+        return False
+    take_printable(cursor, text)
     return take(cursor, c'"')
 
 
@@ -154,10 +160,10 @@ cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcep
         request.language_code = language_code(&text)
         return True
     if member == EXT_FIELDS:
-        request.ext = cursor.at
+        request.ext.start = cursor.at
         if not scan_ext_fields(cursor, request):
             return False
-        request.ext_around_topic = <size_t>(cursor.at - request.ext) - request.topic.length
+        request.ext.length = <size_t>(cursor.at - request.ext.start)
         return True
     if member == SERIALIZE_TYPE:
         return scan_printable(cursor, &text)
@@ -173,9 +179,8 @@ cdef bint read_json(Cursor *cursor, RouteRequest *request) noexcept nogil:
         if seen & member or not scan_member(cursor, request, member):
             return False
         seen |= member
-    take(cursor, c'\n')  # the C++ client's writer ends with it
     request.is_lookup &= seen & OF_LOOKUP == OF_LOOKUP
-    return reading == COMPLETE and left(cursor) == 0 and seen & OF_REQUEST == OF_REQUEST
+    return reading == COMPLETE and is_at_end(cursor) and seen & OF_REQUEST == OF_REQUEST
 
 
 cdef bint read_binary(Cursor *cursor, RouteRequest *request) noexcept nogil:
@@ -192,12 +197,11 @@ cdef bint read_binary(Cursor *cursor, RouteRequest *request) noexcept nogil:
     cursor.at += FIXED_BYTES
     if read_uint32(head + FIELDS_LENGTH_AT) != left(cursor):
         return False
-    request.ext = cursor.at
+    request.ext.start, request.ext.length = cursor.at, left(cursor)
     while left(cursor):
         if not take_pair(cursor, INT32_MAX, &key, &value):
             return False
         request.is_lookup &= take_ext(request, &key, &value, &seen)
-    request.ext_around_topic = <size_t>(cursor.end - request.ext) - request.topic.length
     request.is_lookup &= seen & TOPIC != 0
     return True
 
@@ -234,51 +238,42 @@ cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *req
 
 
 cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *request, Layout *layout) noexcept nogil:
-    """From a recognised request; False where it is none: a binary one, an opaque before the topic, too long."""
-    cdef const uint8_t *header = frame + HEAD_BYTES
-    cdef const uint8_t *end = header + (read_uint32(frame + HEADER_WORD_AT) & HEADER_LENGTH_MASK)
-    cdef const uint8_t *behind_topic = request.topic.start + request.topic.length
-    cdef const uint8_t *behind_opaque = request.opaque_digits.start + request.opaque_digits.length
-    cdef size_t signed = request.signature.length if request.is_signed else 0
-    if request.opaque_digits.length == 0 or request.opaque_digits.start < behind_topic:
+    """From a recognised request; False where it has none: a binary one, texts in another order, too long."""
+    cdef const uint8_t *at = frame + HEAD_BYTES
+    cdef const uint8_t *end = at + (read_uint32(frame + HEADER_WORD_AT) & HEADER_LENGTH_MASK)
+    cdef Layout learnt
+    cdef uint8_t *out = learnt.data
+    cdef Text texts[LAYOUT_PARTS]
+    cdef size_t length
+    cdef int part
+    if request.is_binary:
         return False
-    if signed and request.signature.start > request.topic.start:
-        return False
-    if <size_t>(end - header) - request.topic.length - request.opaque_digits.length - signed > LAYOUT_BYTES_MAX:
-        return False
-    layout.signature_length = <uint32_t>signed
-    layout.before_signature = <uint32_t>(request.signature.start - header) if signed else 0
-    layout.before_ext = <uint32_t>(request.ext - header)
-    layout.ext_around_topic = <uint32_t>request.ext_around_topic
-    layout.before_topic = <uint32_t>(<size_t>(request.topic.start - header) - signed)
-    layout.before_opaque = <uint32_t>(request.opaque_digits.start - behind_topic)
-    layout.behind = <uint32_t>(end - behind_opaque)
-    layout.version, layout.standard, layout.language_code = request.version, request.standard, request.language_code
-    layout.wants_announced = request.wants_announced
-    memcpy(layout.data, header, layout.before_signature)
-    memcpy(layout.data + layout.before_signature, header + layout.before_signature + signed,
-           layout.before_topic - layout.before_signature)
-    memcpy(layout.data + layout.before_topic, behind_topic, layout.before_opaque)
-    memcpy(layout.data + layout.before_topic + layout.before_opaque, behind_opaque, layout.behind)
+    texts[0].start, texts[0].length = request.topic.start, 0
+    if request.is_signed:
+        texts[0] = request.signature
+    texts[1], texts[2] = request.topic, request.opaque_digits
+    texts[3].start, texts[3].length = end, 0
+    for part in range(LAYOUT_PARTS):
+        length = <size_t>(texts[part].start - at)
+        if texts[part].start < at or length > <size_t>(learnt.data + LAYOUT_BYTES_MAX - out):
+            return False
+        memcpy(out, at, length)
+        out += length
+        learnt.parts[part] = <uint32_t>length
+        at = texts[part].start + texts[part].length
+    learnt.before_ext = <uint32_t>(request.ext.start - frame)
+    learnt.ext_behind_topic = <uint32_t>(request.ext.start + request.ext.length - texts[1].start - texts[1].length)
+    learnt.version, learnt.standard, learnt.language_code = request.version, request.standard, request.language_code
+    learnt.wants_announced, learnt.is_signed, learnt.is_learnt = request.wants_announced, request.is_signed, True
+    layout[0] = learnt
     return True
 
 
-cdef bint take_signed(
-    Cursor *cursor, const uint8_t *frame, size_t size, const Layout *layout, RouteRequest *request
-) noexcept nogil:
-    """The bytes before the topic, with another signature of the same length."""
-    if left(cursor) < layout.before_topic + layout.signature_length:
-        return False
-    if not take_bytes(cursor, <const char *>layout.data, layout.before_signature):
-        return False
-    request.signature.start, request.signature.length = cursor.at, layout.signature_length
-    cursor.at += layout.signature_length
-    request.is_signed, request.is_binary = True, False
-    request.has_body = read_uint32(frame + HEADER_WORD_AT) != size - HEAD_BYTES
-    request.ext, request.ext_around_topic = frame + HEAD_BYTES + layout.before_ext, layout.ext_around_topic
-    return is_printable(&request.signature) and take_bytes(
-        cursor, <const char *>layout.data + layout.before_signature, layout.before_topic - layout.before_signature
-    )
+cdef inline bint take_part(Cursor *cursor, const uint8_t **expected, uint32_t length) noexcept nogil:
+    """The next bytes of a layout."""
+    cdef bint taken = take_bytes(cursor, <const char *>expected[0], length)
+    expected[0] += length
+    return taken
 
 
 cdef bint follows_layout(
@@ -288,26 +283,26 @@ cdef bint follows_layout(
     cdef Cursor cursor
     cdef uint32_t word = read_uint32(frame + HEADER_WORD_AT)
     cdef const uint8_t *expected = layout.data
-    if layout.before_topic == 0 or word > size - HEAD_BYTES:  # nothing learnt; not JSON, whose type is 0, or too long
+    if not layout.is_learnt or word > size - HEAD_BYTES:  # of JSON the serialize type is 0
         return False
     cursor.at = frame + HEAD_BYTES
     cursor.end = cursor.at + word
-    request.is_signed, request.flag = False, 0
-    if layout.signature_length:
-        if not take_signed(&cursor, frame, size, layout, request):
+    request.flag = 0
+    if not take_part(&cursor, &expected, layout.parts[0]):
+        return False
+    request.is_signed = layout.is_signed
+    if layout.is_signed:
+        take_printable(&cursor, &request.signature)
+        if request.signature.length == 0 or not take_part(&cursor, &expected, layout.parts[1]):
             return False
-    elif not take_bytes(&cursor, <const char *>expected, layout.before_topic):
+        request.is_binary, request.has_body = False, word != size - HEAD_BYTES
+    take_printable(&cursor, &request.topic)
+    request.ext.start = frame + layout.before_ext
+    request.ext.length = <size_t>(cursor.at - request.ext.start) + layout.ext_behind_topic
+    if not 0 < request.topic.length <= TOPIC_BYTES_MAX or not take_part(&cursor, &expected, layout.parts[2]):
         return False
-    request.topic.start = cursor.at
-    skip_plain(&cursor, True)
-    request.topic.length = <size_t>(cursor.at - request.topic.start)
-    expected += layout.before_topic
-    if not 0 < request.topic.length <= TOPIC_BYTES_MAX or not take_bytes(&cursor, <const char *>expected,
-                                                                         layout.before_opaque):
-        return False
-    expected += layout.before_opaque
-    if not scan_int(&cursor, &request.opaque) or left(&cursor) != layout.behind:
+    if not scan_int(&cursor, &request.opaque) or left(&cursor) != layout.parts[3]:
         return False
     request.version, request.standard, request.language_code = layout.version, layout.standard, layout.language_code
     request.wants_announced = layout.wants_announced
-    return take_bytes(&cursor, <const char *>expected, layout.behind)
+    return take_part(&cursor, &expected, layout.parts[3])

@@ -21,11 +21,8 @@ cdef class RouteSlots:
     cdef Networks view_networks  # keeps those of `routes` alive
     cdef Slot *last_hit  # see `find_next_slot`
     cdef set handed_over  # topics that control answers for
-    cdef dict broker_numbers
-    cdef list broker_names
-    cdef list free_brokers
-    cdef uint32_t broker_count
-    cdef uint32_t broker_capacity
+    cdef dict brokers  # addresses of each BrokerEntry, by name
+    cdef list broker_names  # sorted
     cdef dict fragment_ids
     cdef dict fragment_keys
     cdef list free_fragments

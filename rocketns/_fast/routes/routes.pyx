@@ -4,6 +4,7 @@ All methods are for control. It holds the mutexes of all reactors while it swaps
 objects is done before and after that, so a lookup never waits for it.
 """
 
+cimport cython
 from cpython.tuple cimport PyTuple_GetItem
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, uint8_t
@@ -26,13 +27,13 @@ from rocketns._fast.system.threads cimport assert_owner, pthread_mutex_lock, pth
 
 cdef enum:
     TABLE_MIN = 1024
-    BROKERS_MIN = 16
     FRAGMENTS_MIN = 64
     CHANGES_AT_ONCE = 64  # fragments set under one lock
 
 
+@cython.no_gc_clear  # the brokers are freed in the end
 cdef class RouteSlots:
-    """Number 0 of a broker or a fragment means none."""
+    """Number 0 of a fragment means none."""
 
     def __cinit__(self, queue_element):
         self.queue_element = queue_element
@@ -40,15 +41,13 @@ cdef class RouteSlots:
         self.routes.key.second = secrets.randbits(64)
         self.reader_count = 0
         self.handed_over = set()
-        self.broker_numbers, self.broker_names, self.free_brokers = {}, [], []
+        self.brokers, self.broker_names = {}, []
         self.fragment_ids, self.fragment_keys, self.free_fragments = {}, {}, []
-        self.broker_count = self.fragment_count = 1
-        self.broker_capacity, self.fragment_capacity = BROKERS_MIN, FRAGMENTS_MIN
+        self.fragment_count, self.fragment_capacity = 1, FRAGMENTS_MIN
         self.routes.mask, self.routes.used = TABLE_MIN - 1, 0
         self.routes.table = <Slot **>calloc(TABLE_MIN, sizeof(Slot *))
-        self.routes.brokers = <BrokerEntry *>calloc(BROKERS_MIN, sizeof(BrokerEntry))
         self.routes.fragments = <Fragment *>calloc(FRAGMENTS_MIN, sizeof(Fragment))
-        if self.routes.table == NULL or self.routes.brokers == NULL or self.routes.fragments == NULL:
+        if self.routes.table == NULL or self.routes.fragments == NULL:
             raise MemoryError
 
     def __dealloc__(self):
@@ -58,18 +57,18 @@ cdef class RouteSlots:
             slot = self.routes.table[place]
             if slot != NULL:
                 free_slot(slot)
-        for place in range(self.broker_count if self.routes.brokers != NULL else 0):
-            free_elements(self, &self.routes.brokers[place])
+        for address in self.brokers.values():
+            free_elements(self, <BrokerEntry *><size_t>address)
+            free(<void *><size_t>address)
         for place in range(self.fragment_count if self.routes.fragments != NULL else 0):
             free(self.routes.fragments[place].element.start)
         free(self.routes.table)
-        free(self.routes.brokers)
         free(self.routes.fragments)
 
     @property
     def memory_bytes(self):
         return (
-            self.held_bytes + (self.routes.mask + 1) * sizeof(Slot *) + self.broker_capacity * sizeof(BrokerEntry)
+            self.held_bytes + (self.routes.mask + 1) * sizeof(Slot *) + len(self.brokers) * sizeof(BrokerEntry)
             + self.fragment_capacity * sizeof(Fragment)
         )
 
@@ -82,8 +81,8 @@ cdef class RouteSlots:
         return 0
 
     def put_broker(self, str broker_name, bytes default, bytes standard, bint handed_over, tuple mapped=()):
-        cdef uint32_t broker = broker_of(self, broker_name)
-        cdef BrokerEntry entry = self.routes.brokers[broker]
+        cdef BrokerEntry *broker = broker_of(self, broker_name)
+        cdef BrokerEntry entry = broker[0]
         entry.present, entry.handed_over = True, handed_over
         entry.mapped = make_mapped(self, self.routes.views, mapped)
         set_bytes(&entry.datas[DEFAULT], default)
@@ -93,27 +92,28 @@ cdef class RouteSlots:
 
     def change_views(self, Networks networks not None, list of_listeners not None, uint32_t views, dict mapped not None):
         cdef Networks former = self.view_networks  # reactors may read it until the change
-        cdef uint32_t former_views = self.routes.views, broker
+        cdef uint32_t former_views = self.routes.views
+        cdef Py_ssize_t place
         cdef Bytes **other
-        cdef Bytes *old
+        cdef BrokerEntry *broker
         if views > VIEWS_MAX or not 0 < len(of_listeners) <= LISTENERS_MAX or max(of_listeners) > views:
             raise ValueError(f"{views} views, {len(of_listeners)} listeners")
-        other = <Bytes **>calloc(self.broker_count, sizeof(Bytes *))
+        other = <Bytes **>calloc(max(len(self.brokers), 1), sizeof(Bytes *))
         if other == NULL:
             raise MemoryError
         try:
             for name, pairs in mapped.items():
-                broker = self.broker_numbers[name]
-                other[broker] = make_mapped(self, views, pairs)
+                broker = <BrokerEntry *><size_t>self.brokers[name]
+                other[broker.rank] = make_mapped(self, views, pairs)
         except BaseException:
             free_all_mapped(self, other, views)
             raise
         self.view_networks = networks
+        addresses = [self.brokers[name] for name in self.broker_names]
         lock(self)
-        for broker in range(self.broker_count):
-            old = self.routes.brokers[broker].mapped
-            self.routes.brokers[broker].mapped = other[broker]
-            other[broker] = old
+        for place in range(len(addresses)):
+            broker = <BrokerEntry *><size_t>addresses[place]
+            broker.mapped, other[place] = other[place], broker.mapped
         self.routes.views, self.routes.view_networks = views, &networks.table
         self.routes.view_generation += 1
         for place in range(LISTENERS_MAX):
@@ -125,23 +125,21 @@ cdef class RouteSlots:
     def mapped_bytes(self):
         """By view."""
         cdef const Bytes *mapped
-        cdef uint32_t broker, view
+        cdef uint32_t view
         cdef list found = [0] * self.routes.views
-        for broker in range(self.broker_count):
-            mapped = self.routes.brokers[broker].mapped
+        for address in self.brokers.values():
+            mapped = (<BrokerEntry *><size_t>address).mapped
             for view in range(self.routes.views if mapped != NULL else 0):
                 found[view] += DIALECTS * sizeof(Bytes)
                 found[view] += mapped[view * DIALECTS + DEFAULT].length + mapped[view * DIALECTS + STANDARD].length
         return found
 
     def remove_broker(self, str broker_name):
-        cdef object found = self.broker_numbers.get(broker_name)
-        cdef uint32_t broker
+        cdef BrokerEntry *broker = find_broker(self, broker_name)
         cdef BrokerEntry entry
-        if found is None:
+        if broker == NULL:
             return
-        broker = found
-        entry = self.routes.brokers[broker]
+        entry = broker[0]
         entry.present = entry.handed_over = False
         entry.datas[DEFAULT].start = entry.datas[STANDARD].start = NULL
         entry.mapped = NULL
@@ -150,7 +148,7 @@ cdef class RouteSlots:
 
     def put_topics(self, str broker_name, changes):
         cdef Change pending[CHANGES_AT_ONCE]
-        cdef uint32_t broker = broker_of(self, broker_name)
+        cdef BrokerEntry *broker = broker_of(self, broker_name)
         cdef Py_ssize_t start, count, place, done
         for start in range(0, len(changes), CHANGES_AT_ONCE):
             count = min(len(changes) - start, <Py_ssize_t>CHANGES_AT_ONCE)
@@ -172,12 +170,10 @@ cdef class RouteSlots:
                 raise MemoryError
 
     def delete_topics(self, str broker_name, topics):
-        cdef object found = self.broker_numbers.get(broker_name)
-        cdef uint32_t broker
+        cdef BrokerEntry *broker = find_broker(self, broker_name)
         cdef Py_ssize_t start
-        if found is None:
+        if broker == NULL:
             return
-        broker = found
         for start in range(0, len(topics), CHANGES_AT_ONCE):
             delete_some(self, broker, topics[start : start + CHANGES_AT_ONCE])
         drop_broker_if_unused(self, broker)
@@ -203,12 +199,11 @@ cdef void unlock(RouteSlots slots) noexcept nogil:
         pthread_mutex_unlock(slots.readers[place])
 
 
-cdef void replace_entry(RouteSlots slots, uint32_t broker, const BrokerEntry *entry) noexcept:
+cdef void replace_entry(RouteSlots slots, BrokerEntry *broker, const BrokerEntry *entry) noexcept:
     """Give a broker other elements, and free the former ones."""
-    cdef BrokerEntry old
+    cdef BrokerEntry old = broker[0]
     lock(slots)
-    old = slots.routes.brokers[broker]
-    slots.routes.brokers[broker] = entry[0]
+    broker[0] = entry[0]
     unlock(slots)
     free_elements(slots, &old)
 
@@ -255,76 +250,50 @@ cdef void free_mapped(RouteSlots slots, Bytes *mapped, uint32_t views) noexcept:
 
 
 cdef void free_all_mapped(RouteSlots slots, Bytes **mapped, uint32_t views) noexcept:
-    """Likewise, by broker."""
-    for broker in range(slots.broker_count):
-        free_mapped(slots, mapped[broker], views)
+    """Likewise, of each broker."""
+    for place in range(len(slots.brokers)):
+        free_mapped(slots, mapped[place], views)
     free(mapped)
 
 
-cdef uint32_t broker_of(RouteSlots slots, str broker_name) except? 0:
-    cdef object found = slots.broker_numbers.get(broker_name)
-    cdef uint32_t broker
-    cdef Py_ssize_t start
-    if found is not None:
-        return found
-    if slots.free_brokers:
-        broker = slots.free_brokers.pop()
-    else:
-        if slots.broker_count == slots.broker_capacity:
-            grow_brokers(slots)
-        broker = slots.broker_count
-        slots.broker_count += 1
-    start = bisect_left(slots.broker_names, broker_name)
-    slots.broker_names.insert(start, broker_name)
-    slots.broker_numbers[broker_name] = broker
-    rank_brokers(slots, start)
+cdef BrokerEntry *find_broker(RouteSlots slots, str broker_name) except? NULL:
+    cdef object found = slots.brokers.get(broker_name)
+    return NULL if found is None else <BrokerEntry *><size_t>found
+
+
+cdef BrokerEntry *broker_of(RouteSlots slots, str broker_name) except NULL:
+    cdef BrokerEntry *broker = find_broker(slots, broker_name)
+    if broker == NULL:
+        broker = <BrokerEntry *>calloc(1, sizeof(BrokerEntry))
+        if broker == NULL:
+            raise MemoryError
+        slots.brokers[broker_name] = <size_t>broker
+        broker.rank = <uint32_t>bisect_left(slots.broker_names, broker_name)
+        slots.broker_names.insert(broker.rank, broker_name)
+        rank_brokers(slots, broker.rank)
     return broker
-
-
-cdef void *doubled(const void *array, size_t count, size_t item_bytes) except NULL:
-    """A copy with room for twice as many items; the new ones are zero."""
-    cdef void *larger = calloc(2 * count, item_bytes)
-    if larger == NULL:
-        raise MemoryError
-    memcpy(larger, array, count * item_bytes)
-    return larger
-
-
-cdef int grow_brokers(RouteSlots slots) except -1:
-    cdef BrokerEntry *old = slots.routes.brokers
-    cdef BrokerEntry *brokers = <BrokerEntry *>doubled(old, slots.broker_capacity, sizeof(BrokerEntry))
-    lock(slots)
-    slots.routes.brokers = brokers
-    unlock(slots)
-    slots.broker_capacity *= 2
-    free(old)
-    return 0
 
 
 cdef int rank_brokers(RouteSlots slots, Py_ssize_t start) except -1:
     """Renumber the brokers from a place in the order of their names. Fragments stay sorted: no two change order."""
     cdef Py_ssize_t place
-    cdef uint32_t broker
-    lock(slots)
     for place in range(start, len(slots.broker_names)):
-        broker = slots.broker_numbers[slots.broker_names[place]]
-        slots.routes.brokers[broker].rank = <uint32_t>place
-    unlock(slots)
+        find_broker(slots, slots.broker_names[place]).rank = <uint32_t>place
     return 0
 
 
-cdef int drop_broker_if_unused(RouteSlots slots, uint32_t broker) except -1:
-    cdef const BrokerEntry *entry = &slots.routes.brokers[broker]
-    if entry.present or entry.fragments:
+cdef int drop_broker_if_unused(RouteSlots slots, BrokerEntry *broker) except -1:
+    cdef uint32_t rank = broker.rank
+    if broker.present or broker.fragments:
         return 0
-    del slots.broker_numbers[slots.broker_names.pop(entry.rank)]
-    slots.free_brokers.append(broker)
-    return rank_brokers(slots, entry.rank)
+    del slots.brokers[slots.broker_names.pop(rank)]
+    free(broker)
+    return rank_brokers(slots, rank)
 
 
-cdef uint32_t fragment_of(RouteSlots slots, uint32_t broker, str broker_name, object queues) except? 0:
+cdef uint32_t fragment_of(RouteSlots slots, BrokerEntry *broker, str broker_name, object queues) except? 0:
     """A fragment with these queues, and one reference to it for the caller."""
-    cdef tuple key = (broker, queues)
+    cdef tuple key = (broker_name, queues)
     cdef object found = slots.fragment_ids.get(key)
     cdef uint32_t fragment
     cdef Fragment *new
@@ -347,15 +316,19 @@ cdef uint32_t fragment_of(RouteSlots slots, uint32_t broker, str broker_name, ob
     new.digest = int.from_bytes(blake2b(element, digest_size=sizeof(uint64_t)).digest(), "little")
     for place in range(4):
         new.numbers[place] = queues[place]
-    slots.routes.brokers[broker].fragments += 1
+    broker.fragments += 1
     slots.fragment_ids[key] = fragment
     slots.fragment_keys[fragment] = key
     return fragment
 
 
 cdef int grow_fragments(RouteSlots slots) except -1:
+    """Twice the places; the new ones are zero."""
     cdef Fragment *old = slots.routes.fragments
-    cdef Fragment *fragments = <Fragment *>doubled(old, slots.fragment_capacity, sizeof(Fragment))
+    cdef Fragment *fragments = <Fragment *>calloc(2 * slots.fragment_capacity, sizeof(Fragment))
+    if fragments == NULL:
+        raise MemoryError
+    memcpy(fragments, old, slots.fragment_capacity * sizeof(Fragment))
     lock(slots)
     slots.routes.fragments = fragments
     unlock(slots)
@@ -369,7 +342,7 @@ cdef int release(RouteSlots slots, uint32_t fragment) except -1:
     cdef Fragment *gone = &slots.routes.fragments[fragment]
     gone.references -= 1
     if gone.references == 0:
-        slots.routes.brokers[gone.broker].fragments -= 1
+        gone.broker.fragments -= 1
         del slots.fragment_ids[slots.fragment_keys.pop(fragment)]
         slots.held_bytes -= gone.element.length
         free(gone.element.start)
@@ -387,7 +360,7 @@ cdef Slot *slot_of(RouteSlots slots, str topic) except? NULL:
     return find_next_slot(&slots.routes, &slots.last_hit, <const uint8_t *>key, len(key))
 
 
-cdef int prepare(RouteSlots slots, str broker_name, uint32_t broker, changes, Change *pending) except -1:
+cdef int prepare(RouteSlots slots, str broker_name, BrokerEntry *broker, changes, Change *pending) except -1:
     """Control only. All that needs no lock: find the slots, then the places, then the fragments.
 
     In three steps, so that the memory of many topics is waited for at once.
@@ -416,7 +389,7 @@ cdef int prepare(RouteSlots slots, str broker_name, uint32_t broker, changes, Ch
     return 0
 
 
-cdef int delete_some(RouteSlots slots, uint32_t broker, topics) except -1:
+cdef int delete_some(RouteSlots slots, BrokerEntry *broker, topics) except -1:
     """At most CHANGES_AT_ONCE topics."""
     cdef Change pending[CHANGES_AT_ONCE]
     cdef Slot *previous
@@ -523,14 +496,14 @@ cdef class PublishedTopics(KnownTopics):
     """``place`` is where the broker's fragment was in the last slot; the next slot mostly has it there too."""
 
     cdef RouteSlots slots
-    cdef uint32_t broker
+    cdef const BrokerEntry *broker
     cdef uint32_t place
     cdef uint64_t registration
 
     def __cinit__(self, RouteSlots slots not None, str broker_name not None):
         slots.registrations += 1
         self.slots, self.registration = slots, slots.registrations
-        self.broker, self.place = slots.broker_numbers.get(broker_name, 0), 0
+        self.broker, self.place = find_broker(slots, broker_name), 0
 
     cdef Standing look_up(self, const Topic *topic, void **key) noexcept:
         cdef Slot *slot = find_next_slot(&self.slots.routes, &self.slots.last_hit, topic.key.start, topic.key.length)
@@ -545,7 +518,7 @@ cdef class PublishedTopics(KnownTopics):
         """Whether the broker has the topic with these queues."""
         cdef const Routes *routes = &self.slots.routes
         cdef uint32_t fragment
-        if self.broker == 0 or not same_text(&topic.key, &topic.name):
+        if self.broker == NULL or not same_text(&topic.key, &topic.name):
             return False
         if not find_place(routes, slot, self.broker, &self.place):
             return False

@@ -41,13 +41,13 @@ cdef struct BrokerEntry:
     Bytes *mapped  # by view and dialect; NULL, or a NULL start: as in `datas`
     # Control only.
     uint32_t rank  # its place in the order of names
-    uint32_t fragments  # that name this broker
+    uint32_t fragments  # that are of this broker
 
 # One broker's queues of a topic, as an element of queueDatas. All topics with equal numbers share it.
 cdef struct Fragment:
     # Reactors read.
     Bytes element
-    uint32_t broker
+    BrokerEntry *broker
     # Control only.
     uint32_t references
     int32_t numbers[4]
@@ -84,7 +84,6 @@ cdef struct Routes:
     Slot **table
     size_t mask
     size_t used
-    BrokerEntry *brokers
     Fragment *fragments
     # Views: which addresses clients get, by number from 1. All of it changes at once.
     uint32_t views  # 0: everybody gets announced addresses
@@ -104,7 +103,7 @@ cdef struct Change:
 cdef int set_bytes(Bytes *text, bytes data) except -1
 cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) noexcept nogil
 cdef Slot *find_next_slot(const Routes *routes, Slot **last_hit, const uint8_t *key, size_t length) noexcept nogil
-cdef bint find_place(const Routes *routes, const Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil
+cdef bint find_place(const Routes *routes, const Slot *slot, const BrokerEntry *broker, uint32_t *place) noexcept nogil
 cdef int64_t write_body(
     const Routes *routes, const Slot *slot, int dialect, int view, uint8_t *out, const uint8_t *end
 ) noexcept nogil
@@ -117,7 +116,9 @@ cdef Slot *unlink_slot(Slot *slot) noexcept nogil
 cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil
 cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil
 cdef bint set_fragment(const Routes *routes, Change *change) noexcept nogil
-cdef uint32_t remove_fragment(const Routes *routes, Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil
+cdef uint32_t remove_fragment(
+    const Routes *routes, Slot *slot, const BrokerEntry *broker, uint32_t *place
+) noexcept nogil
 
 cdef enum:
     BUCKETS = 256

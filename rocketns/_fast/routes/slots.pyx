@@ -31,7 +31,7 @@ cdef extern from *:
 
 # What many topics take. Behind a slot's 96 bytes lies its key.
 assert_equal(sizeof(BrokerEntry), 56)
-assert_equal(sizeof(Fragment), 48)
+assert_equal(sizeof(Fragment), 56)
 assert_equal(sizeof(Slot), 104)
 
 cdef bytes BROKERS = b'{"brokerDatas":['
@@ -89,14 +89,14 @@ cdef Slot *find_next_slot(const Routes *routes, Slot **last_hit, const uint8_t *
     return slot
 
 
-cdef inline uint32_t broker_at(const Routes *routes, const Slot *slot, uint32_t place) noexcept nogil:
+cdef inline const BrokerEntry *broker_at(const Routes *routes, const Slot *slot, uint32_t place) noexcept nogil:
     """Any reader."""
     return routes.fragments[slot.fragments[place]].broker
 
 
 cdef inline uint32_t rank_at(const Routes *routes, const Slot *slot, uint32_t place) noexcept nogil:
     """Control only."""
-    return routes.brokers[broker_at(routes, slot, place)].rank
+    return broker_at(routes, slot, place).rank
 
 
 cdef inline bint belongs(const Routes *routes, const Slot *slot, uint32_t rank, uint32_t place) noexcept nogil:
@@ -106,14 +106,16 @@ cdef inline bint belongs(const Routes *routes, const Slot *slot, uint32_t rank, 
     return place == slot.count or rank_at(routes, slot, place) >= rank
 
 
-cdef bint find_place(const Routes *routes, const Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil:
+cdef bint find_place(
+    const Routes *routes, const Slot *slot, const BrokerEntry *broker, uint32_t *place
+) noexcept nogil:
     """Control only. Whether the topic has the broker. ``place`` becomes the place where its fragment is or belongs.
 
     ``place`` is tried first. A broker's topics are mostly on the same brokers, so the place in the last topic is a good
     guess.
     """
     cdef uint32_t low = 0, high = slot.count, middle
-    cdef uint32_t rank = routes.brokers[broker].rank
+    cdef uint32_t rank = broker.rank
     if belongs(routes, slot, rank, place[0]):
         low = high = place[0]
     while low < high:
@@ -126,15 +128,14 @@ cdef bint find_place(const Routes *routes, const Slot *slot, uint32_t broker, ui
     return low < slot.count and broker_at(routes, slot, low) == broker
 
 
-cdef inline const Bytes *data_of(const Routes *routes, uint32_t broker, int dialect, int view) noexcept nogil:
+cdef inline const Bytes *data_of(const BrokerEntry *broker, int dialect, int view) noexcept nogil:
     """Any reader. The broker's element of brokerDatas for a view; 0 is no view."""
-    cdef const BrokerEntry *entry = &routes.brokers[broker]
     cdef const Bytes *mapped
-    if view and entry.mapped != NULL:
-        mapped = &entry.mapped[(view - 1) * DIALECTS + dialect]
+    if view and broker.mapped != NULL:
+        mapped = &broker.mapped[(view - 1) * DIALECTS + dialect]
         if mapped.start != NULL:
             return mapped
-    return &entry.datas[dialect]
+    return &broker.datas[dialect]
 
 
 cdef inline uint8_t *write_element(uint8_t *out, const uint8_t *end, const Bytes *element) noexcept nogil:
@@ -152,7 +153,8 @@ cdef int64_t write_body(
     """Any reader. Write the body from ``out`` on, before ``end``. Its size, or ABSENT, HANDED_OVER, NO_ROOM."""
     cdef uint8_t *at = out
     cdef uint8_t *brokers
-    cdef uint32_t place, broker
+    cdef uint32_t place
+    cdef const BrokerEntry *broker
     if slot.count == 0:
         return ABSENT
     if slot.handed_over:
@@ -164,10 +166,10 @@ cdef int64_t write_body(
     brokers = at
     for place in range(slot.count):
         broker = broker_at(routes, slot, place)
-        if routes.brokers[broker].handed_over:
+        if broker.handed_over:
             return HANDED_OVER
-        if routes.brokers[broker].present:
-            at = write_element(at, end, data_of(routes, broker, dialect, view))
+        if broker.present:
+            at = write_element(at, end, data_of(broker, dialect, view))
     if at == brokers:
         return ABSENT
     if at == NULL or <size_t>(end - at) < queues_length:
@@ -309,7 +311,9 @@ cdef bint set_fragment(const Routes *routes, Change *change) noexcept nogil:
     return True
 
 
-cdef uint32_t remove_fragment(const Routes *routes, Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil:
+cdef uint32_t remove_fragment(
+    const Routes *routes, Slot *slot, const BrokerEntry *broker, uint32_t *place
+) noexcept nogil:
     """Returns the fragment, which still has the slot's reference; 0 if the slot has none of the broker."""
     cdef uint32_t fragment
     if not find_place(routes, slot, broker, place):

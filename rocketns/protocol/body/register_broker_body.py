@@ -32,7 +32,6 @@ from rocketns.protocol.bounds import (
     INFLATED_BYTES_MAX,
     INFLATED_RATIO_MAX,
     Allowance,
-    BlockBounds,
 )
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE, V5_0_0
 from rocketns.protocol.json import fastjson
@@ -44,7 +43,6 @@ DEFAULT_PERM = PERM_READ | PERM_WRITE
 NO_VERSION = DataVersion(0, 0, 0)
 REGISTER_IN_PARTS = "let the broker send fewer topics at once (enableSplitRegistration=true, splitRegistrationSize)"
 INFLATED_AT_FIRST_BYTES = 64 * 1024
-BLOCK_LIMITS = BlockBounds()
 _ZLIB_MAGIC = b"\x78"
 
 
@@ -103,8 +101,6 @@ def decode_register_broker_body(
         if compressed or (mappings and body[:1] == _ZLIB_MAGIC):
             return decode_blocks(inflate(body, mappings), mappings, now_ms, known and known())
         read = read_compact(body, known and known())
-        if read is None and (compact := json_passes.without_blanks(body)) is not None:  # the parser takes no blanks
-            read = read_compact(compact, known and known())
         return decode_plain(bytes(body), now_ms) if read is None else read
     except fastjson.TooManyValues as error:
         raise refusal(BodyDecodeError(f"{error.remark}: {REGISTER_IN_PARTS}")) from error
@@ -142,7 +138,7 @@ def _inflate_by(inflater: Any, body: bytes | memoryview, mappings: bool) -> byte
         more = inflater.decompress(rest, min(most, bytes_max - len(data)))
         data += more
         rest = inflater.unconsumed_tail
-        if inflater.eof or not (more or rest) or not registration.needs_more(data, mappings, BLOCK_LIMITS):
+        if inflater.eof or not (more or rest) or not registration.needs_more(data, mappings):
             return data
         if len(data) >= bytes_max:
             raise BodyDecodeError(f"inflates to more than {bytes_max} bytes")
@@ -231,7 +227,7 @@ def decode_blocks(
     `read_compact`.
     """
     with compiled_errors():
-        blocks = registration.read_blocks(data, mappings, BLOCK_LIMITS, queue_data, known)
+        blocks = registration.read_blocks(data, mappings, queue_data, known)
     if blocks is None:
         return decode_blocks(data, mappings, now_ms)
     stamp, queues, unchanged, filters, infos = blocks
@@ -296,7 +292,7 @@ class BodyFingerprint:
     """Equal for registrations whose bodies are decoded alike.
 
     ``keyed_hash`` (64 bits) costs a tenth of a digest. It leaves out ``stamp``, the time at which a 5.x broker wrote
-    the body: that differs each time, and no decoder reads it (see fingerprint.pyx). ``crc32`` is UtilAll.crc32 of the
+    the body: that differs each time, and no decoder reads it (see registration.pyx). ``crc32`` is UtilAll.crc32 of the
     whole body, of which the top bit is cut off. None if it was not needed.
     """
 
@@ -315,13 +311,14 @@ class BodyFingerprint:
         return cls(len(body), fingerprint(body), compressed, version, bytes(body[start:end]), len(body) - end)
 
     def with_crc32(self, body: bytes | memoryview, known: object) -> BodyFingerprint:
-        """A copy with the CRC of ``body``. It is derived from the CRC of ``known`` if that is an equal fingerprint."""
-        crc32 = self._derived(known) if isinstance(known, BodyFingerprint) and known == self else None
-        return replace(self, crc32=(isal_zlib.crc32(body) if crc32 is None else crc32) & 0x7FFFFFFF)
+        """A copy with the CRC of ``body``.
 
-    def _derived(self, known: BodyFingerprint) -> int | None:
-        """CRCs of equally long texts are linear, so the difference of the stamps gives that of the bodies."""
-        if known.crc32 is None:
-            return None
-        difference = isal_zlib.crc32(known.stamp) ^ isal_zlib.crc32(self.stamp)
-        return known.crc32 ^ isal_zlib.crc32_combine(difference, 0, self.bytes_after_stamp)
+        It is derived from the CRC of ``known`` if that is an equal fingerprint: CRCs of equally long texts are linear,
+        so the difference of the stamps gives that of the bodies.
+        """
+        if isinstance(known, BodyFingerprint) and known == self and known.crc32 is not None:
+            difference = isal_zlib.crc32(known.stamp) ^ isal_zlib.crc32(self.stamp)
+            crc32 = known.crc32 ^ isal_zlib.crc32_combine(difference, 0, self.bytes_after_stamp)
+        else:
+            crc32 = isal_zlib.crc32(body)
+        return replace(self, crc32=crc32 & 0x7FFFFFFF)
