@@ -43,7 +43,7 @@ from rocketns.pipeline.saying import Say, _
 from rocketns.pipeline.storage.folders import folder_at
 from rocketns.pipeline.storage.ingest import ingest
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, Results, current, materialized_if_small
-from rocketns.pipeline.storage.stored import OpenText, delivered, open_texts, read_events, read_files, tail_after
+from rocketns.pipeline.storage.stored import OpenText, Stored, open_texts
 
 
 class Request(NamedTuple):
@@ -65,10 +65,11 @@ def audit(spark: SparkSession, request: Request, say: Say) -> reporting.RunOutco
     """The whole run. BadInput if the journals cannot be read or have no record of the observation."""
     being_written = open_texts(spark, request.journal)
     _ingested(spark, request.journal, request.out, say)
+    stored = Stored(spark, stored_in(request.out))
     results = Results(spark, folder_at(spark, request.out))
-    observation, unlooked, since = computed(spark, request, being_written, results, say)
+    observation, unlooked, since = computed(stored, request, being_written, results, say)
     say(_("report"))
-    came = delivered(spark, stored_in(request.out), since)
+    came = stored.delivered(since)
     results.clear()
     places = {"journal": folder_at(spark, request.journal).anywhere, "out": folder_at(spark, request.out).anywhere}
     shown_options = places | shown(request, observation, str(spark.sparkContext.master))
@@ -96,23 +97,22 @@ def stored_in(out: str) -> str:
 
 
 def computed(
-    spark: SparkSession, request: Request, being_written: Sequence[OpenText], results: Results, say: Say
+    stored: Stored, request: Request, being_written: Sequence[OpenText], results: Results, say: Say
 ) -> tuple[Observation, int, str]:
     """Run every job on the ingested events and those of open files. The observation; on how many of the last days
     lookups were not journalled by every name server; the first day (``dt``) that was read, empty: all."""
-    stored = stored_in(request.out)
-    tail = tail_after(spark, stored, being_written)
-    files = [*read_files(spark, stored), *tail.files]
+    tail = stored.tail(being_written)
+    files = [*stored.files(), *tail.files]
     begin = observing.last_days(files, request.days) if request.days else None
     if begin is not None:
         request = request._replace(t0=begin.t0)
         files = [one for one in files if one.dt >= begin.since]
     known = observing.extent(files)
-    reached = reaches(read_events(spark, stored, days=known.days).unionByName(tail.events))
+    reached = reaches(stored.events(days=known.days).unionByName(tail.events))
     own = observing.by_own_clocks(request.t0, request.t1, known, reached)
     needed = own._replace(t1=known.last if request.t1 is None else request.t1)
     # A few rows in the plans themselves: most of a short run is the analysis of plans, which grows with their depth.
-    every = read_events(spark, stored, needed).unionByName(tail.events)
+    every = stored.events(needed).unionByName(tail.events)
     events = materialized_if_small(every)
     results.small = events is not every
     say(_("clocks"))
