@@ -157,6 +157,8 @@ def shown(request: Request, observation: Observation, master: str) -> dict[str, 
 
 # Planning a query takes one core; meanwhile the tasks of others use the rest.
 AT_ONCE = 3
+# Kinds with few records: their jobs read these alone, and not all events each.
+RARE = ("admin", "drop", "refused", "stall")
 
 Work = Callable[[], object]
 
@@ -170,12 +172,13 @@ class RunInput(NamedTuple):
 
 
 class BaseTables(NamedTuple):
-    """What all other tables follow from. ``lookups``: the records of that kind; ``doubts``: TOPIC_DOUBTS;
-    ``system_topics``: topics that brokers and clusters make for themselves; ``callers``: CALLERS; ``uncovered``:
-    on which days not every name server journalled lookups."""
+    """What all other tables follow from. ``lookups``: the records of that kind; ``rare``: those of RARE; ``doubts``:
+    TOPIC_DOUBTS; ``system_topics``: topics that brokers and clusters make for themselves; ``callers``: CALLERS;
+    ``uncovered``: on which days not every name server journalled lookups."""
 
     events: DataFrame
     lookups: DataFrame
+    rare: DataFrame
     base: Base
     brokers: DataFrame
     topics: DataFrame
@@ -219,7 +222,7 @@ def _state(read: RunInput, seen: Observation, request: Request, results: Results
     brokers, of_topics = results.frame("broker_intervals"), results.frame("topic_intervals")
     doubts = topic_doubts(events, known, of_topics, seen)
     return BaseTables(
-        events, lookups, known, brokers, of_topics,
+        events, lookups, results.checkpoint(events.where(F.col("ev").isin(*RARE))), known, brokers, of_topics,
         doubts=results.checkpoint(doubts) if any(boot.holes for boot in known.boots) else doubts,
         system_topics=results.materialize(system_topics(brokers)),
         callers=results.materialize(callers(lookups, seen)),
@@ -237,7 +240,7 @@ def _divergence(state: BaseTables, seen: Observation, request: Request, results:
         topic_doubts=state.doubts, clock_days=state.clocks, system_topics=state.system_topics,
     )  # fmt: skip
     windows = results.save("key_windows", windows)
-    results.save("divergences", divergences(windows, state.events))
+    results.save("divergences", divergences(windows, state.rare))
     segments = results.save("topic_segments", topic_segments(state.topics, up, windows, seen))
     members = results.save("group_members", group_members(state.callers))
     read = without_unread(segments, state.system_topics, members)
@@ -249,11 +252,11 @@ def _divergence(state: BaseTables, seen: Observation, request: Request, results:
 
 def _brokers(state: BaseTables, seen: Observation, results: Results) -> None:
     had = user_topics_of_brokers(state.topics, state.system_topics, seen)
-    results.save("departures", departures(state.brokers, state.events, seen, state.clocks, had))
+    results.save("departures", departures(state.brokers, state.events, seen, state.clocks, had, results.materialize))
     stats = broker_stats(state.brokers, gaps(state.events, seen), state.base.uptime, seen)
     results.save("broker_stats", stats)
-    results.save("admin_changes", admin_changes(state.events, seen))
-    results.save("refused_requests", refused_requests(state.events, seen))
+    results.save("admin_changes", admin_changes(state.rare, seen))
+    results.save("refused_requests", refused_requests(state.rare, seen))
     results.save("new_addresses", new_addresses(state.events, seen))
 
 
@@ -266,7 +269,7 @@ def _topics(state: BaseTables, seen: Observation, request: Request, results: Res
 
 
 def _journals(state: BaseTables, read: RunInput, seen: Observation, results: Results) -> None:
-    results.save("quality", quality(state.events, read.files, state.base, seen))
+    results.save("quality", quality(state.rare, read.files, state.base, seen))
     results.save("sources", sources(counts(state.events, seen), read.files, observing.last_day_of_each(read.clocks)))
 
 
