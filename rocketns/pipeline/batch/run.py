@@ -43,7 +43,7 @@ from rocketns.pipeline.saying import Say, _
 from rocketns.pipeline.storage.folders import folder_at
 from rocketns.pipeline.storage.ingest import ingest
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, Results, current, materialized_if_small
-from rocketns.pipeline.storage.stored import OpenText, delivered, open_texts, read_events, read_files, tail_after
+from rocketns.pipeline.storage.stored import OpenText, Stored, open_texts
 
 
 class Request(NamedTuple):
@@ -65,10 +65,11 @@ def audit(spark: SparkSession, request: Request, say: Say) -> reporting.RunOutco
     """The whole run. BadInput if the journals cannot be read or have no record of the observation."""
     being_written = open_texts(spark, request.journal)
     _ingested(spark, request.journal, request.out, say)
+    stored = Stored(spark, stored_in(request.out))
     results = Results(spark, folder_at(spark, request.out))
-    observation, unlooked, since = computed(spark, request, being_written, results, say)
+    observation, unlooked, since = computed(stored, request, being_written, results, say)
     say(_("report"))
-    came = delivered(spark, stored_in(request.out), since)
+    came = stored.delivered(since)
     results.clear()
     places = {"journal": folder_at(spark, request.journal).anywhere, "out": folder_at(spark, request.out).anywhere}
     shown_options = places | shown(request, observation, str(spark.sparkContext.master))
@@ -96,23 +97,22 @@ def stored_in(out: str) -> str:
 
 
 def computed(
-    spark: SparkSession, request: Request, being_written: Sequence[OpenText], results: Results, say: Say
+    stored: Stored, request: Request, being_written: Sequence[OpenText], results: Results, say: Say
 ) -> tuple[Observation, int, str]:
     """Run every job on the ingested events and those of open files. The observation; on how many of the last days
     lookups were not journalled by every name server; the first day (``dt``) that was read, empty: all."""
-    stored = stored_in(request.out)
-    tail = tail_after(spark, stored, being_written)
-    files = [*read_files(spark, stored), *tail.files]
+    tail = stored.tail(being_written)
+    files = [*stored.files(), *tail.files]
     begin = observing.last_days(files, request.days) if request.days else None
     if begin is not None:
         request = request._replace(t0=begin.t0)
         files = [one for one in files if one.dt >= begin.since]
     known = observing.extent(files)
-    reached = reaches(read_events(spark, stored, days=known.days).unionByName(tail.events))
+    reached = reaches(stored.events(days=known.days).unionByName(tail.events))
     own = observing.by_own_clocks(request.t0, request.t1, known, reached)
     needed = own._replace(t1=known.last if request.t1 is None else request.t1)
     # A few rows in the plans themselves: most of a short run is the analysis of plans, which grows with their depth.
-    every = read_events(spark, stored, needed).unionByName(tail.events)
+    every = stored.events(needed).unionByName(tail.events)
     events = materialized_if_small(every)
     results.small = events is not every
     say(_("clocks"))
@@ -157,6 +157,8 @@ def shown(request: Request, observation: Observation, master: str) -> dict[str, 
 
 # Planning a query takes one core; meanwhile the tasks of others use the rest.
 AT_ONCE = 3
+# Kinds with few records: their jobs read these alone, and not all events each.
+RARE = ("admin", "drop", "refused", "stall")
 
 Work = Callable[[], object]
 
@@ -170,12 +172,13 @@ class RunInput(NamedTuple):
 
 
 class BaseTables(NamedTuple):
-    """What all other tables follow from. ``lookups``: the records of that kind; ``doubts``: TOPIC_DOUBTS;
-    ``system_topics``: topics that brokers and clusters make for themselves; ``callers``: CALLERS; ``uncovered``:
-    on which days not every name server journalled lookups."""
+    """What all other tables follow from. ``lookups``: the records of that kind; ``rare``: those of RARE; ``doubts``:
+    TOPIC_DOUBTS; ``system_topics``: topics that brokers and clusters make for themselves; ``callers``: CALLERS;
+    ``uncovered``: on which days not every name server journalled lookups."""
 
     events: DataFrame
     lookups: DataFrame
+    rare: DataFrame
     base: Base
     brokers: DataFrame
     topics: DataFrame
@@ -219,7 +222,7 @@ def _state(read: RunInput, seen: Observation, request: Request, results: Results
     brokers, of_topics = results.frame("broker_intervals"), results.frame("topic_intervals")
     doubts = topic_doubts(events, known, of_topics, seen)
     return BaseTables(
-        events, lookups, known, brokers, of_topics,
+        events, lookups, results.checkpoint(events.where(F.col("ev").isin(*RARE))), known, brokers, of_topics,
         doubts=results.checkpoint(doubts) if any(boot.holes for boot in known.boots) else doubts,
         system_topics=results.materialize(system_topics(brokers)),
         callers=results.materialize(callers(lookups, seen)),
@@ -237,7 +240,7 @@ def _divergence(state: BaseTables, seen: Observation, request: Request, results:
         topic_doubts=state.doubts, clock_days=state.clocks, system_topics=state.system_topics,
     )  # fmt: skip
     windows = results.save("key_windows", windows)
-    results.save("divergences", divergences(windows, state.events))
+    results.save("divergences", divergences(windows, state.rare))
     segments = results.save("topic_segments", topic_segments(state.topics, up, windows, seen))
     members = results.save("group_members", group_members(state.callers))
     read = without_unread(segments, state.system_topics, members)
@@ -249,11 +252,11 @@ def _divergence(state: BaseTables, seen: Observation, request: Request, results:
 
 def _brokers(state: BaseTables, seen: Observation, results: Results) -> None:
     had = user_topics_of_brokers(state.topics, state.system_topics, seen)
-    results.save("departures", departures(state.brokers, state.events, seen, state.clocks, had))
+    results.save("departures", departures(state.brokers, state.events, seen, state.clocks, had, results.materialize))
     stats = broker_stats(state.brokers, gaps(state.events, seen), state.base.uptime, seen)
     results.save("broker_stats", stats)
-    results.save("admin_changes", admin_changes(state.events, seen))
-    results.save("refused_requests", refused_requests(state.events, seen))
+    results.save("admin_changes", admin_changes(state.rare, seen))
+    results.save("refused_requests", refused_requests(state.rare, seen))
     results.save("new_addresses", new_addresses(state.events, seen))
 
 
@@ -266,7 +269,7 @@ def _topics(state: BaseTables, seen: Observation, request: Request, results: Res
 
 
 def _journals(state: BaseTables, read: RunInput, seen: Observation, results: Results) -> None:
-    results.save("quality", quality(state.events, read.files, state.base, seen))
+    results.save("quality", quality(state.rare, read.files, state.base, seen))
     results.save("sources", sources(counts(state.events, seen), read.files, observing.last_day_of_each(read.clocks)))
 
 

@@ -25,7 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract import terms
-from rocketns.pipeline.contract.frames import Observation, columns, conform
+from rocketns.pipeline.contract.frames import Checkpoint, Observation, as_it_is, columns, conform
 from rocketns.pipeline.contract.schema import BROKER_STATS, DEPARTURES
 from rocketns.pipeline.jobs.clocks import between, off_by_day, off_of
 
@@ -123,12 +123,13 @@ def departures(
     observation: Observation,
     clock_days: DataFrame,
     user_topics_of_brokers: DataFrame,
+    checkpoint: Checkpoint = as_it_is,
 ) -> DataFrame:
     """DEPARTURES. ``user_topics_of_brokers``: as the function of that name gives it. ``t1`` is the first down, ``t2``
     the last; ``bids``: the broker ids that went. ``kind`` is ``observed`` if nobody but observers saw it,
     who see no causes; otherwise it is that of the others. It is ``unclear`` if no other kind fits all name servers:
     causes are mixed, or a name server that still listed the broker neither received a heartbeat nor dropped it."""
-    downs = grouped_downs(broker_intervals, observation, clock_days)
+    downs = checkpoint(grouped_downs(broker_intervals, observation, clock_days))
     groups = _groups(downs)
     stayed = who_stayed(groups, downs, broker_intervals)
     key = [*BROKER, "departure"]

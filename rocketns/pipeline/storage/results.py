@@ -61,11 +61,6 @@ class Results:
         self._kept: dict[str, DataFrame] = {}
         self.small = False
 
-    @classmethod
-    def published(cls, spark: SparkSession | None, out: Folder) -> Results:
-        """The tables of the published run. BadInput if there is none."""
-        return cls(spark, out, current(out)["run"])
-
     def save(self, name: str, frame: DataFrame) -> DataFrame:
         """Write a table; returns the frame that reads it, or that has its rows if they are few."""
         here, place = self._out.here, f"{self.place}/{name}"

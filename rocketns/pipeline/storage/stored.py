@@ -37,34 +37,44 @@ class Delivered(NamedTuple):
     foreign: Mapping[str, int]
 
 
-def read_events(
-    spark: SparkSession, out: str, observation: Observation | None = None, *, days: Sequence[str] | None = None
-) -> DataFrame:
-    """The ingested EVENTS, of all days or these (``dt``). With an observation only what it needs: from the day before,
-    which has hourly snapshots, to its last day."""
-    manifest = Manifest(spark, out)
-    parts = manifest.state().parts
-    if observation is not None:
-        parts = [part for part in parts if _is_needed(part, observation)]
-    wanted = [part.path for part in parts if days is None or part.dt in days]
-    return read_parts(spark, manifest.folder, wanted).where("not corrupt").select(*EVENTS.names)
+class Stored:
+    """What was ingested into the folder ``out``, by the manifest that counts now."""
 
+    def __init__(self, spark: SparkSession, out: str) -> None:
+        self._spark, self._manifest = spark, Manifest(spark, out)
+        self._state = self._manifest.state()
 
-def read_files(spark: SparkSession, out: str) -> list[ReadFile]:
-    """The ingested files; of several copies of a file the largest."""
-    manifest = Manifest(spark, out)
-    state = manifest.state()
-    reads = originals(manifest.reads(state, state.days))
-    return [ReadFile(read.dt, read.ns, read.segment, read.corrupt, read.first, read.last) for read in reads]
+    def events(self, observation: Observation | None = None, *, days: Sequence[str] | None = None) -> DataFrame:
+        """EVENTS of all days or these (``dt``). With an observation only what it needs: from the day before, which has
+        hourly snapshots, to its last day."""
+        parts = self._state.parts
+        if observation is not None:
+            parts = [part for part in parts if _is_needed(part, observation)]
+        wanted = [part.path for part in parts if days is None or part.dt in days]
+        return read_parts(self._spark, self._manifest.folder, wanted).where("not corrupt").select(*EVENTS.names)
 
+    def files(self) -> list[ReadFile]:
+        """The files; of several copies of a file the largest."""
+        reads = originals(self._manifest.reads(self._state, self._state.days))
+        return [ReadFile(read.dt, read.ns, read.segment, read.corrupt, read.first, read.last) for read in reads]
 
-def delivered(spark: SparkSession, out: str, since: str = "") -> Delivered:
-    """How many records came more than once from the day ``since`` on, and how many files were not read."""
-    manifest = Manifest(spark, out)
-    state = manifest.state()
-    reads = manifest.reads(state, (dt for dt in state.days if dt >= since))
-    repeated = sum(read.records - read.added for read in reads)
-    return Delivered(len(reads) - len(originals(reads)), repeated, state.foreign)
+    def delivered(self, since: str = "") -> Delivered:
+        """How many records came more than once from the day ``since`` on, and how many files were not read."""
+        reads = self._manifest.reads(self._state, (dt for dt in self._state.days if dt >= since))
+        repeated = sum(read.records - read.added for read in reads)
+        return Delivered(len(reads) - len(originals(reads)), repeated, self._state.foreign)
+
+    def tail(self, texts: Sequence[OpenText]) -> Tail:
+        """The texts without what is stored: a file that was closed and ingested meanwhile replaces its text. Take the
+        texts before the ingest, so that no file is missed between the two."""
+        reads = self._manifest.reads(self._state, {text.file.dt for text in texts})
+        sizes = {(read.ns, read.segment): read.size for read in reads}
+        left = [text for text in texts if sizes.get((text.file.ns, text.file.segment), 0) < len(text.text)]
+        tail = tail_of(self._spark, left)
+        if not any(_reaches_back(text, self._state) for text in left):
+            return tail
+        stored = self.events().select(*KEY)
+        return tail._replace(events=tail.events.join(stored, [*KEY], "left_anti").select(*EVENTS.names))
 
 
 def originals(reads: Iterable[IngestedFile]) -> list[IngestedFile]:
@@ -124,20 +134,6 @@ def tail_of(spark: SparkSession, texts: Iterable[OpenText]) -> Tail:
         for (file, rows), at in zip(read, times, strict=True)
     ]
     return Tail(events_of(spark, ((file.ns, file.dt, rows) for file, rows in read)), files)
-
-
-def tail_after(spark: SparkSession, out: str, texts: Sequence[OpenText]) -> Tail:
-    """The texts without what is stored in ``out``: a file that was closed and ingested meanwhile replaces its text.
-    Take the texts before the ingest, so that no file is missed between the two."""
-    manifest = Manifest(spark, out)
-    state = manifest.state()
-    sizes = {(read.ns, read.segment): read.size for read in manifest.reads(state, {text.file.dt for text in texts})}
-    left = [text for text in texts if sizes.get((text.file.ns, text.file.segment), 0) < len(text.text)]
-    tail = tail_of(spark, left)
-    if not any(_reaches_back(text, state) for text in left):
-        return tail
-    stored = read_events(spark, out).select(*KEY)
-    return tail._replace(events=tail.events.join(stored, [*KEY], "left_anti").select(*EVENTS.names))
 
 
 def _reaches_back(text: OpenText, state: ManifestState) -> bool:

@@ -15,7 +15,7 @@ from rocketns.pipeline.contract.schema import EVENTS, ReadFile
 from rocketns.pipeline.storage.folders import Local, folder_at
 from rocketns.pipeline.storage.ingest import Ingested, ingest
 from rocketns.pipeline.storage.manifest import Manifest, ManifestState
-from rocketns.pipeline.storage.stored import delivered, open_texts, read_events, read_files, tail_of
+from rocketns.pipeline.storage.stored import Stored, open_texts, tail_of
 from rocketns.pipeline.stream.reading import MISSING_LOOKS, JournalOffset, JournalPoll, look
 from tests.pipeline.duck import ingest as duck
 from tests.pipeline.frames import rows, seeds
@@ -39,7 +39,7 @@ def test_events_come_out_as_they_were_written(spark: SparkSession, places: tuple
     paths = write_files(journals, journal)
     done = ingest(spark, str(journal), out)
     assert done == Ingested(len(paths), sum(path.stat().st_size for path in paths), 0)
-    events = read_events(spark, out)
+    events = Stored(spark, out).events()
     assert events.schema.simpleString() == EVENTS.simpleString()
     wanted = rows(events_frame(spark, journals).drop("dt", "ns"))
     assert rows(events.drop("dt", "ns")) == wanted
@@ -56,9 +56,9 @@ def test_lines_that_do_not_parse_are_counted_by_file_and_left_out(
     file_of(journal, "n1", "5-000001", good + torn + good.replace("2", "4") + typed)
     file_of(journal, "n2", "6-000001", good + empty + blank + good)
     ingest(spark, str(journal), out)
-    files = read_files(spark, out)
+    files = Stored(spark, out).files()
     assert [(one.ns, one.segment, one.corrupt) for one in files] == [("n1", "5-000001", 2), ("n2", "6-000001", 1)]
-    assert [r[:2] for r in rows(read_events(spark, out).select("ns", "seq"))] == [
+    assert [r[:2] for r in rows(Stored(spark, out).events().select("ns", "seq"))] == [
         ("n1", 2), ("n1", 4), ("n2", 2),
     ]  # fmt: skip
 
@@ -77,7 +77,7 @@ def written(journal: Path, number: int, version: int = 1, ns: str = "n1") -> Non
 
 
 def seqs(spark: SparkSession, out: str) -> list[int]:
-    return [row[0] for row in rows(read_events(spark, out).select("seq"))]
+    return [row[0] for row in rows(Stored(spark, out).events().select("seq"))]
 
 
 def test_a_crash_before_publishing_leaves_what_was_there(
@@ -144,14 +144,14 @@ def test_a_file_that_is_delivered_twice_changes_nothing_and_is_counted(spark: Sp
     with first.open("a", encoding="utf-8") as file:
         file.write("broken\n")
     ingest(spark, str(journal), out)
-    before = rows(read_events(spark, out)), read_files(spark, out)
+    before = rows(Stored(spark, out).events()), Stored(spark, out).files()
     elsewhere = journal / "again" / "v=1" / "dt=2031-01-01" / first.parent.name / first.name
     elsewhere.parent.mkdir(parents=True)
     elsewhere.write_bytes(first.read_bytes())
     assert ingest(spark, str(journal), out).files == 1
     count = len(first.read_text("utf-8").splitlines()) - 1
-    assert (rows(read_events(spark, out)), read_files(spark, out)) == before
-    assert delivered(spark, out)[:2] == (1, count)
+    assert (rows(Stored(spark, out).events()), Stored(spark, out).files()) == before
+    assert Stored(spark, out).delivered()[:2] == (1, count)
     assert ingest(spark, str(journal), out).files == 0
 
 
@@ -169,7 +169,7 @@ def test_files_that_overlap_give_each_record_once(spark: SparkSession, tmp_path:
         if number in (len(pieces) // 3, len(pieces) // 2, len(pieces) - 1):
             ingest(spark, str(tmp_path / "journal"), str(tmp_path / "out"))
     wanted = rows(events_frame(spark, journals).drop("dt"))
-    found = rows(read_events(spark, str(tmp_path / "out")).drop("dt"))
+    found = rows(Stored(spark, str(tmp_path / "out")).events().drop("dt"))
     assert found == wanted
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.storage.folders import folder_at
-from rocketns.pipeline.storage.results import LINES, Results
+from rocketns.pipeline.storage.results import LINES, Results, current
 from tests.pipeline.synthetic.cards_compared import card_verdicts
 from tests.pipeline.synthetic.make import Truth
 from tests.pipeline.synthetic.truth import COLUMNS, compare
@@ -21,9 +21,15 @@ def compared(spark: SparkSession, out: str, truth: Truth) -> list[Verdict]:
     return [*compare(truth, result_tables(spark, out)), *card_verdicts(truth, listed(spark, out))]
 
 
+def published(spark: SparkSession, out: str) -> Results:
+    """The tables of the run that counts."""
+    folder = folder_at(spark, out)
+    return Results(spark, folder, current(folder)["run"])
+
+
 def result_tables(spark: SparkSession, out: str) -> dict[str, list[Mapping[str, Any]]]:
     """The columns of the result tables that are compared."""
-    results = Results.published(spark, folder_at(spark, out))
+    results = published(spark, out)
     return {
         name: [row.asDict() for row in results.frame(name).select(*columns).collect()]
         for name, columns in COLUMNS.items()

@@ -14,11 +14,10 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.explain import explained_route
-from rocketns.pipeline.storage.folders import folder_at
 from rocketns.pipeline.storage.results import Results
 from tests.pipeline.journals import SECOND
 from tests.pipeline.synthetic import FleetSpec, make_fleet
-from tests.pipeline.synthetic.audited import compared
+from tests.pipeline.synthetic.audited import compared, published
 from tests.pipeline.synthetic.scenario.spec import NO_FAULTS
 
 # Three heartbeat periods, and a tenth of a second.
@@ -83,7 +82,7 @@ def test_windows_are_within_the_looks_of_the_truth(spark: SparkSession, tmp_path
     asked = Request(journal, out, truth["t0"], truth["t1"], truth["min_window"], clocks=SECOND)
     outcome = audit(spark, asked, lambda _text: None)
     assert outcome.incomplete == []
-    results = Results.published(spark, folder_at(spark, out))
+    results = published(spark, out)
     windows = [row for row in plain_rows(results.frame("key_windows")) if row["doubt"] is None]
     within = SECOND  # a change does not reach all name servers at the same moment
     missed = []
