@@ -9,18 +9,8 @@ from libc.string cimport memcmp, memcpy
 
 cdef extern from * nogil:
     """
-    #include <stdint.h>
     #define ROCKETNS_ONE_BYTES 0x0101010101010101ULL
-    /* Nearly nobody writes blanks: where this is inlined, scanning takes a third longer. */
-    static __attribute__((noinline)) int rocketns_take_behind_blanks(
-        const uint8_t **at, const uint8_t *end, uint8_t byte
-    ) {
-        while (*at < end && (**at == ' ' || **at == '\\n' || **at == '\\r' || **at == '\\t'))
-            ++*at;
-        return *at < end && **at == byte && ++*at;
-    }
     """
-    bint take_behind_blanks "rocketns_take_behind_blanks"(const uint8_t **at, const uint8_t *end, uint8_t byte)
     const uint64_t ONE_BYTES "ROCKETNS_ONE_BYTES"
     uint64_t first_bit "__builtin_ctzll"(uint64_t word)  # of those that are 1
 
@@ -66,14 +56,25 @@ cdef inline bint take(Cursor *cursor, uint8_t byte) noexcept nogil:
     return True
 
 
+cdef inline bint is_blank(uint8_t byte) noexcept nogil:
+    return byte <= c' ' and (byte == c' ' or byte == c'\n' or byte == c'\r' or byte == c'\t')
+
+
 cdef inline void skip_blanks(Cursor *cursor) noexcept nogil:
-    if cursor.at < cursor.end and cursor.at[0] <= c' ':
-        take_behind_blanks(&cursor.at, cursor.end, c' ')  # which none is left to take
+    while cursor.at < cursor.end and is_blank(cursor.at[0]):
+        cursor.at += 1
 
 
 cdef inline bint take_token(Cursor *cursor, uint8_t byte) noexcept nogil:
     """Blanks, and then this byte. Where there is another one the cursor stands before it."""
-    return take(cursor, byte) or take_behind_blanks(&cursor.at, cursor.end, byte)
+    while cursor.at < cursor.end:
+        if cursor.at[0] == byte:
+            cursor.at += 1
+            return True
+        if not is_blank(cursor.at[0]):
+            return False
+        cursor.at += 1
+    return False
 
 
 cdef inline bint is_at_end(Cursor *cursor) noexcept nogil:
@@ -155,8 +156,7 @@ cdef inline bint scan_ascii(Cursor *cursor) noexcept nogil:
 
 cdef inline bint scan_long(Cursor *cursor, int64_t *value) noexcept nogil:
     """An integer of at most 19 digits above -2**63. The caller checks what follows, such as a fraction."""
-    # Blanks and the sign are less than digits.
-    cdef bint negative = cursor.at < cursor.end and cursor.at[0] < c'0' and take_token(cursor, c'-')
+    cdef bint negative = take_token(cursor, c'-')
     cdef const uint8_t *first = cursor.at
     cdef uint64_t magnitude = 0
     cdef size_t digits
@@ -183,8 +183,6 @@ cdef inline bint scan_int(Cursor *cursor, int32_t *value) noexcept nogil:
 cdef inline bint next_item(Cursor *cursor, Reading *reading, uint8_t opening, uint8_t closing) noexcept nogil:
     """Moves to the next item between two brackets. False: ``reading`` is COMPLETE or DECLINED."""
     cdef bint is_first = reading[0] == NOT_BEGUN
-    if not is_first and take(cursor, c','):  # as nearly always
-        return True
     reading[0] = DECLINED
     if is_first and not take_token(cursor, opening):
         return False
