@@ -42,7 +42,6 @@ LEFT_OUT = {
     "alone": body(STAMP),
     "another order of members": body('"topicConfigTable":{},"mappingDataVersion":{"timestamp":%s,"counter":0}'),
     "members that nobody knows": body('"a":[1,{"b":null}],' + STAMP, '"x":true,"y":"z",'),
-    "behind blanks": body(STAMP.replace(":%s", " : %s")),
     "the first of two": body(STAMP + ',"mappingDataVersion":{"timestamp":1}'),
     "at the end of the part that is searched": body(STAMP + " " * 900, '"x":"' + "x" * 850 + '",'),
 }
@@ -55,6 +54,7 @@ COUNTED = {
     "the second wrapper": body("", after="," + body(STAMP).decode()[1:-1]),
     "an escaped key": body(STAMP.replace("timestamp", r"times\u0074amp")),
     "a key beyond ASCII before it": body(STAMP, '"ü":1,'),
+    "a blank before it": body(STAMP.replace(":%s", ": %s")),
     "a comment": body(STAMP, "/**/"),
     "a key that begins like it": body(STAMP.replace('"timestamp"', '"timestamps"')),
     "a text": body(STAMP.replace("%s", '"%s"')),

@@ -412,11 +412,8 @@ def read_blocks(const unsigned char[::1] data, bint mappings, queue_data, KnownT
     return bytes_of(&blocks.version), topics.queues, topics.unchanged, bytes_of(&blocks.filters), infos
 
 
-cdef int64_t STAMP_MIN = 1_000_000_000_000  # an epoch in milliseconds has so many digits from the year 2001
-cdef int64_t STAMP_END = 10_000_000_000_000  # to 2286
-
 cdef enum:
-    STAMP_DIGITS = 13
+    STAMP_DIGITS = 13  # of an epoch in milliseconds, until the year 2286
     STAMP_WITHIN_BYTES = 1024  # brokers write the stamp within the first 250 bytes
 
 cdef UniversalKey HASH_KEY
@@ -443,20 +440,28 @@ cdef bint enter_member(Cursor *cursor, const char *name, size_t length) noexcept
     return False
 
 
+cdef bint is_stamp(const Cursor *cursor) noexcept nogil:
+    """Whether the value at the cursor is a current time in milliseconds, and the whole value."""
+    cdef size_t place
+    if left(cursor) <= STAMP_DIGITS or cursor.at[0] == c'0':
+        return False
+    for place in range(STAMP_DIGITS):
+        if not c'0' <= cursor.at[place] <= c'9':
+            return False
+    return cursor.at[STAMP_DIGITS] == c',' or cursor.at[STAMP_DIGITS] == c'}'
+
+
 cdef size_t stamp_start(const uint8_t *body, size_t length) noexcept nogil:
-    """Where the digits of mappingDataVersion.timestamp begin; 0 where that is not certain, or it is no current time."""
+    """Where the digits of mappingDataVersion.timestamp begin; 0 where that is not certain."""
     cdef Cursor cursor
-    cdef int64_t stamp = 0
     cursor.at, cursor.end = body, body + min(length, <size_t>STAMP_WITHIN_BYTES)
     if (
         enter_member(&cursor, "topicConfigSerializeWrapper", 27)
         and enter_member(&cursor, "mappingDataVersion", 18)
         and enter_member(&cursor, "timestamp", 9)
-        and scan_long(&cursor, &stamp)
-        and STAMP_MIN <= stamp < STAMP_END
-        and left(&cursor) and (cursor.at[0] == c',' or cursor.at[0] == c'}')
+        and is_stamp(&cursor)
     ):
-        return <size_t>(cursor.at - body) - STAMP_DIGITS
+        return <size_t>(cursor.at - body)
     return 0
 
 
