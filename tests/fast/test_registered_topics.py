@@ -290,6 +290,7 @@ def test_damaged_bytes_are_declined_or_mean_what_orjson_reads(queues: dict[str, 
 def test_a_known_topic_before_a_blank_is_not_one_that_came_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The parser sees it in both of its tries."""
     world = PublishedWorld(tmp_path)
     world.context.known_topics = partial(PublishedTopics, world.slots)
     play(world, table(1))

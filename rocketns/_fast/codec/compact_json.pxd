@@ -1,6 +1,6 @@
-"""Scanning JSON as fastjson2 writes it: without escapes, fractions and exponents. Everything else is declined.
+"""Scanning JSON as fastjson2 writes it: without blanks, escapes, fractions and exponents. Everything else is declined.
 
-Blanks may stand before every token: whoever takes one skips them. Every function takes a cursor, reads from ``at`` up to but not including ``end``, and moves ``at`` behind what it took.
+Every function takes a cursor, reads from ``at`` up to but not including ``end``, and moves ``at`` behind what it took.
 False means declined; the cursor is then anywhere within its bounds and of no more use.
 """
 
@@ -54,33 +54,6 @@ cdef inline bint take(Cursor *cursor, uint8_t byte) noexcept nogil:
         return False
     cursor.at += 1
     return True
-
-
-cdef inline bint is_blank(uint8_t byte) noexcept nogil:
-    return byte <= c' ' and (byte == c' ' or byte == c'\n' or byte == c'\r' or byte == c'\t')
-
-
-cdef inline void skip_blanks(Cursor *cursor) noexcept nogil:
-    while cursor.at < cursor.end and is_blank(cursor.at[0]):
-        cursor.at += 1
-
-
-cdef inline bint take_token(Cursor *cursor, uint8_t byte) noexcept nogil:
-    """Blanks, and then this byte. Where there is another one the cursor stands before it."""
-    while cursor.at < cursor.end:
-        if cursor.at[0] == byte:
-            cursor.at += 1
-            return True
-        if not is_blank(cursor.at[0]):
-            return False
-        cursor.at += 1
-    return False
-
-
-cdef inline bint is_at_end(Cursor *cursor) noexcept nogil:
-    """Whether nothing but blanks is left."""
-    skip_blanks(cursor)
-    return cursor.at == cursor.end
 
 
 cdef inline bint take_bytes(Cursor *cursor, const char *expected, size_t length) noexcept nogil:
@@ -140,7 +113,7 @@ cdef inline void skip_plain(Cursor *cursor, bint is_printable) noexcept nogil:
 
 cdef inline bint scan_text(Cursor *cursor, Text *text) noexcept nogil:
     """A string without escapes. The caller checks that it is UTF-8."""
-    if not take_token(cursor, c'"'):
+    if not take(cursor, c'"'):
         return False
     text.start = cursor.at
     skip_plain(cursor, False)
@@ -156,7 +129,7 @@ cdef inline bint scan_ascii(Cursor *cursor) noexcept nogil:
 
 cdef inline bint scan_long(Cursor *cursor, int64_t *value) noexcept nogil:
     """An integer of at most 19 digits above -2**63. The caller checks what follows, such as a fraction."""
-    cdef bint negative = take_token(cursor, c'-')
+    cdef bint negative = take(cursor, c'-')
     cdef const uint8_t *first = cursor.at
     cdef uint64_t magnitude = 0
     cdef size_t digits
@@ -184,9 +157,9 @@ cdef inline bint next_item(Cursor *cursor, Reading *reading, uint8_t opening, ui
     """Moves to the next item between two brackets. False: ``reading`` is COMPLETE or DECLINED."""
     cdef bint is_first = reading[0] == NOT_BEGUN
     reading[0] = DECLINED
-    if is_first and not take_token(cursor, opening):
+    if is_first and not take(cursor, opening):
         return False
-    if take_token(cursor, closing):
+    if take(cursor, closing):
         reading[0] = COMPLETE
         return False
     if not is_first and not take(cursor, c','):
@@ -199,22 +172,21 @@ cdef inline bint next_member(Cursor *cursor, Reading *reading, Text *key) noexce
     """The next key of an object, up to its colon. False: ``reading`` is COMPLETE or DECLINED."""
     if not next_item(cursor, reading, c'{', c'}'):
         return False
-    if scan_text(cursor, key) and take_token(cursor, c':'):
+    if scan_text(cursor, key) and take(cursor, c':'):
         return True
     reading[0] = DECLINED
     return False
 
 
 cdef inline bint skip_brackets(Cursor *cursor) noexcept nogil:
-    """Moves behind the bracket that closes the next one. Looks only at brackets and strings: numeric keys may have
+    """Moves behind the bracket that closes the one at the cursor. Looks only at brackets and strings: numeric keys may have
     no quotes.
 
-    If what was skipped is a JSON value, it is the whole value; a parser has to check that.
+    If what was skipped is a JSON value, it is the whole value at the cursor; a parser has to check that.
     """
     cdef Text ignored
     cdef int depth = 0
     cdef uint8_t byte
-    skip_blanks(cursor)
     while cursor.at < cursor.end:
         byte = cursor.at[0]
         if byte == c'"' and depth > 0:
@@ -237,7 +209,6 @@ cdef inline bint skip_value(Cursor *cursor, int depth) noexcept nogil:
     """Any value, as strictly as if it were wanted. ``depth`` is the number of objects and arrays around it here."""
     cdef int64_t ignored
     cdef uint8_t byte
-    skip_blanks(cursor)
     if cursor.at >= cursor.end or depth > SKIP_DEPTH_MAX:
         return False
     byte = cursor.at[0]

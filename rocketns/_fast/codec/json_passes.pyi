@@ -12,6 +12,12 @@ def count_values(text: bytes | memoryview, most: int) -> int:
 def quote_numeric_keys(text: bytes | memoryview) -> bytes | None:
     """The text with quotes around member names that are whole numbers; None where there are no such names."""
 
+def without_blanks(text: bytes | bytearray | memoryview) -> bytes | None:
+    """The text without the blanks of JSON between its tokens; None where there are none.
+
+    If the result is JSON, the text is JSON with the same value.
+    """
+
 Queues = TypeVar("Queues")
 
 def topic_tables(

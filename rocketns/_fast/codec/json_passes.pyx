@@ -1,6 +1,6 @@
 """Passes over JSON text before it is read, and over its values afterwards.
 
-Over text: how many values there are, and quotes around numeric keys. Both skip strings as standard JSON has them,
+Over text: how many values there are, quotes around numeric keys, no blanks. All skip strings as standard JSON has them,
 and take a few nanoseconds a byte whatever the bytes are.
 
 Over values, where there are many: topics, queue ids, and values that are wanted as text. Each takes what brokers write
@@ -11,8 +11,12 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from rocketns._fast.codec.compact_json cimport Cursor, cursor_of, left, skip_blanks, skip_plain
+from rocketns._fast.codec.compact_json cimport Cursor, cursor_of, left, skip_plain
 from rocketns._fast.system.stable_abi cimport writable
+
+
+cdef inline bint is_mark(uint8_t byte) noexcept nogil:
+    return byte == c',' or byte == c':' or byte == c'[' or byte == c'{'
 
 
 cdef void skip_string(Cursor *cursor) noexcept nogil:
@@ -37,8 +41,13 @@ def count_values(const unsigned char[::1] text, Py_ssize_t most):
         if byte == c'"':
             skip_string(&cursor)
         else:
-            marks += byte == c',' or byte == c':' or byte == c'[' or byte == c'{'
+            marks += is_mark(byte)
     return marks
+
+
+cdef inline void skip_blanks(Cursor *cursor) noexcept nogil:
+    while cursor.at < cursor.end and (cursor.at[0] == c' ' or c'\t' <= cursor.at[0] <= c'\n' or cursor.at[0] == c'\r'):
+        cursor.at += 1
 
 
 cdef bint take_numeric_key(Cursor *cursor, Cursor *key) noexcept nogil:
@@ -73,11 +82,6 @@ cdef bint next_numeric_key(Cursor *cursor, Cursor *key) noexcept nogil:
     return False
 
 
-cdef inline uint8_t *put(uint8_t *out, const uint8_t *at, const uint8_t *end) noexcept nogil:
-    memcpy(out, at, <size_t>(end - at))
-    return out + (end - at)
-
-
 def quote_numeric_keys(const unsigned char[::1] text):
     cdef Cursor start = cursor_of(text)
     cdef Cursor cursor = start, key
@@ -101,6 +105,53 @@ def quote_numeric_keys(const unsigned char[::1] text):
         copied = key.end
     put(out, copied, start.end)
     return quoted
+
+
+cdef inline bint is_structural(uint8_t byte) noexcept nogil:
+    return is_mark(byte) or byte == c']' or byte == c'}'
+
+
+cdef bint next_blanks(Cursor *cursor, const uint8_t *start, Cursor *blanks) noexcept nogil:
+    """Move behind the next blanks that stand before or behind one of ``[]{},:`` or at an end; False at the end.
+
+    Other blanks part two words, which without them would be one.
+    """
+    while cursor.at < cursor.end:
+        blanks.at = cursor.at
+        skip_blanks(cursor)
+        blanks.end = cursor.at
+        if blanks.at < blanks.end and (
+            blanks.at == start or is_structural(blanks.at[-1]) or cursor.at == cursor.end or is_structural(cursor.at[0])
+        ):
+            return True
+        if cursor.at < cursor.end:
+            cursor.at += 1
+            if cursor.at[-1] == c'"':
+                skip_string(cursor)
+    return False
+
+
+def without_blanks(const unsigned char[::1] text):
+    cdef Cursor cursor = cursor_of(text), blanks
+    cdef const uint8_t *start = cursor.at
+    cdef const uint8_t *copied = start
+    cdef uint8_t *out
+    cdef bytes compact
+    if not next_blanks(&cursor, start, &blanks):
+        return None
+    compact = PyBytes_FromStringAndSize(NULL, text.shape[0])
+    out = <uint8_t *>writable(compact)
+    cursor.at = start
+    while next_blanks(&cursor, start, &blanks):
+        out = put(out, copied, blanks.at)
+        copied = blanks.end
+    out = put(out, copied, cursor.end)
+    return compact[:out - <uint8_t *>writable(compact)]
+
+
+cdef inline uint8_t *put(uint8_t *out, const uint8_t *at, const uint8_t *end) noexcept nogil:
+    memcpy(out, at, <size_t>(end - at))
+    return out + (end - at)
 
 
 cdef enum:

@@ -16,7 +16,8 @@ not know the key. The key is made when the process starts, and no hash leaves th
 
 A 5.x broker writes the current time into topicConfigSerializeWrapper.mappingDataVersion.timestamp of every
 registration. No name server reads that member, so its digits are left out of the hash. They are left out only where
-everything before them was scanned as JSON without escapes, which every parser reads in the same way, and where they are as many digits as the current time has. Bodies that differ in such digits alone are decoded alike.
+everything before them was scanned as JSON without blanks and escapes, which every parser reads in the same way, and
+where they are as many digits as the current time has. Bodies that differ in such digits alone are decoded alike.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -27,8 +28,8 @@ from libc.string cimport memchr, memcmp, memcpy
 import secrets
 
 from rocketns._fast.codec.compact_json cimport (
-    COMPLETE, NOT_BEGUN, Cursor, Reading, cursor_of, is_ascii, is_at_end, is_text, left, next_item, next_member,
-    same_text, scan_int, scan_long, scan_text, skip_blanks, skip_brackets, skip_object, skip_value, take, take_bytes
+    COMPLETE, NOT_BEGUN, Cursor, Reading, cursor_of, is_ascii, is_text, left, next_item, next_member, same_text,
+    scan_int, scan_long, scan_text, skip_brackets, skip_object, skip_value, take, take_bytes
 )
 from rocketns._fast.codec.wire cimport LENGTH_BYTES, read_uint32
 from rocketns._fast.system.hashing cimport BLOCK_WORDS, UniversalKey, add_bytes, next_state
@@ -217,9 +218,7 @@ cdef class _Body(_Topics):
 
     cdef bint keep_mappings(self, Cursor *cursor) except -1:
         """Keeps the bytes of the map of static topics; an empty map is None."""
-        cdef const uint8_t *start
-        skip_blanks(cursor)
-        start = cursor.at
+        cdef const uint8_t *start = cursor.at
         if take_bytes(cursor, "{}", 2):
             return True
         if not skip_brackets(cursor):
@@ -266,7 +265,7 @@ def parse_json(const unsigned char[::1] body, queue_data, KnownTopics known=None
     cdef Cursor cursor = cursor_of(body)
     cdef _Body read = _Body(queue_data, known)
     try:
-        return read.result() if read.read_object(&cursor, False) and is_at_end(&cursor) else None
+        return read.result() if read.read_object(&cursor, False) and left(&cursor) == 0 else None
     except UnicodeDecodeError:
         return None
 

@@ -9,8 +9,7 @@ from libc.stdint cimport INT32_MAX
 from libc.string cimport memcpy, strlen
 
 from rocketns._fast.codec.compact_json cimport (
-    COMPLETE, NOT_BEGUN, Cursor, Reading, is_at_end, is_text, left, next_member, scan_int, skip_plain, skip_value, take,
-    take_bytes, take_token
+    COMPLETE, NOT_BEGUN, Cursor, Reading, is_text, left, next_member, scan_int, skip_plain, skip_value, take, take_bytes
 )
 from rocketns._fast.codec.wire cimport (
     CODE_AT, FIELDS_LENGTH_AT, FIXED_BYTES, FLAG_AT, HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, LANGUAGE_AT,
@@ -67,7 +66,7 @@ cdef inline void take_printable(Cursor *cursor, Text *text) noexcept nogil:
 
 
 cdef inline bint scan_printable(Cursor *cursor, Text *text) noexcept nogil:
-    if not take_token(cursor, c'"'):
+    if not take(cursor, c'"'):
         return False
     take_printable(cursor, text)
     return take(cursor, c'"')
@@ -179,8 +178,9 @@ cdef bint read_json(Cursor *cursor, RouteRequest *request) noexcept nogil:
         if seen & member or not scan_member(cursor, request, member):
             return False
         seen |= member
+    take(cursor, c'\n')  # the C++ client's writer ends with it
     request.is_lookup &= seen & OF_LOOKUP == OF_LOOKUP
-    return reading == COMPLETE and is_at_end(cursor) and seen & OF_REQUEST == OF_REQUEST
+    return reading == COMPLETE and left(cursor) == 0 and seen & OF_REQUEST == OF_REQUEST
 
 
 cdef bint read_binary(Cursor *cursor, RouteRequest *request) noexcept nogil:
