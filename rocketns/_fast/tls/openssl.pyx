@@ -51,6 +51,8 @@ ERR_reason_error_string ERR_clear_error d2i_X509 i2d_X509 X509_free d2i_AutoPriv
 FORMER = {"SSL_get1_peer_certificate": "SSL_get_peer_certificate"}
 
 cdef const char *UNKNOWN_REASON = b"unknown reason"
+cdef const char *LARGE_HELLO = b"a hello of more than 16 KiB"
+cdef const char *TOO_LITTLE_DATA = b"more than 64 records without data at once"
 
 
 def load():
@@ -303,6 +305,7 @@ cdef Progress shake_hands(SSL *ssl, Wire *wire) noexcept nogil:
     if openssl.BIO_number_written(bio) == 0 and (
         openssl.BIO_number_read(bio) + wire.incoming_size > HELLO_BYTES_MAX
     ):
+        wire.reason = LARGE_HELLO
         return HAS_FAILED
     openssl.BIO_set_data(bio, wire)
     wire.reads_left = INT_MAX
@@ -336,7 +339,7 @@ cdef Progress open_records(SSL *ssl, Wire *wire, uint8_t *plain, size_t room, si
             return WANTS_MORE
         if error == SSL_ERROR_ZERO_RETURN:
             return HAS_ENDED
-        wire.reason = take_reason()
+        wire.reason = take_reason() if wire.reads_left else TOO_LITTLE_DATA
         return HAS_FAILED
     return IS_DONE
 
