@@ -49,13 +49,13 @@ class FirstRoutes:
         self._client = client
 
     async def fill(
-        self, journal_ns: str | None, port: int, takes_long: Callable[[], Awaitable[None]]
+        self, journal_ns: str | None, port: int, on_slow: Callable[[], Awaitable[None]]
     ) -> DoubtReason | None:
         """Fill the tables and the reactors' slots. Returns where the routes came from; None if there are none.
 
-        ``journal_ns`` None: there is no journal. ``port`` is the server's own. ``takes_long`` is called after a second.
+        ``journal_ns`` None: there is no journal. ``port`` is the server's own. ``on_slow`` is called after a second.
         """
-        known = await self._known_in_time(journal_ns, port, takes_long)
+        known = await self._known_in_time(journal_ns, port, on_slow)
         if known is None:
             return None
         routes, reason = known
@@ -78,14 +78,14 @@ class FirstRoutes:
         return reason
 
     async def _known_in_time(
-        self, journal_ns: str | None, port: int, takes_long: Callable[[], Awaitable[None]]
+        self, journal_ns: str | None, port: int, on_slow: Callable[[], Awaitable[None]]
     ) -> Known | None:
         finding = asyncio.ensure_future(self._known(journal_ns, port))
         try:
             done, _ = await asyncio.wait({finding}, timeout=UNHEARD_S)
             if not done:
                 log.warning("restoring the routes takes long: until it ends, lookups are answered SYSTEM_ERROR")
-                await takes_long()
+                await on_slow()
             return await finding
         finally:
             finding.cancel()
@@ -107,7 +107,7 @@ class FirstRoutes:
 
     async def _restored(self, ns: str) -> Restored | None:
         """The routes of the journal. None if there are none, or if reading them fails."""
-        config, given_up = self._configuration, threading.Event()
+        config, is_cancelled = self._configuration, threading.Event()
         if not config.restore.restore:
             return None
         from rocketns.journal.restore import restore  # a server without a journal starts 10 ms sooner
@@ -116,12 +116,12 @@ class FirstRoutes:
             Path(config.journal.journal_path), self._clock.now().epoch_ms, config.restore.restore_max_seconds,
         )  # fmt: skip
         try:
-            restored = await asyncio.to_thread(restore, folder, ns, epoch_ms, seconds_max, given_up)
+            restored = await asyncio.to_thread(restore, folder, ns, epoch_ms, seconds_max, is_cancelled)
         except Exception:
             log.exception("no routes are restored, because reading the journal failed")
             return None
         finally:
-            given_up.set()
+            is_cancelled.set()
         if restored is None or restored.routes.is_empty:
             return None
         log.info("%s", restored)

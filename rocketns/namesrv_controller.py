@@ -30,7 +30,7 @@ from rocketns.server.following import WATCH_INTERVAL_MS as FOLLOW_INTERVAL_MS
 from rocketns.server.following import AccessFile, ViewsFile
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.missing import TICK_MS as MISSING_INTERVAL_MS
-from rocketns.server.process import GIVE_BACK_INTERVAL_MS, give_back_free_memory
+from rocketns.server.process import RELEASE_MEMORY_INTERVAL_MS, release_free_memory
 from rocketns.server.publishing.publisher import Prepared
 from rocketns.server.reactors.handle import REPORT_INTERVAL_S, RateWatch, drain_counts, flagged_networks, make_reactors
 from rocketns.server.reactors.transport import ReactorTransport
@@ -153,7 +153,7 @@ class NamesrvController:
         every(IDLE_CHECK_INTERVAL_MS, "closeIdle", self._close_idle)
         every(WATCH_INTERVAL_MS, "FileWatchService", self.tls.check_files)
         every(REPORT_INTERVAL_S * 1000, "reportRates", self.rates.report)
-        every(GIVE_BACK_INTERVAL_MS, "giveBackMemory", give_back_free_memory)
+        every(RELEASE_MEMORY_INTERVAL_MS, "releaseMemory", release_free_memory)
         every(MISSING_INTERVAL_MS, "missingTopics", self.core.missing.tick)
         if config.access.access_file:
             every(FOLLOW_INTERVAL_MS, "accessFile", self.access_file.check)
@@ -166,9 +166,9 @@ class NamesrvController:
         refused ones, also takeovers without a policy, whose last event is ``after_ms`` old.
         """
         now, context = self.clock.now(), self.core.context
-        context.note(context.trail.take_counted())
+        context.note(context.trail.drain_counted())
         context.note(context.guard.refusals.due(now.ms, after_ms))
-        self.core.delivery.deliver(context.take_events(), now)
+        self.core.delivery.deliver(context.drain_events(), now)
 
     def every(self, ms: int, name: str, run: Callable[[], None]) -> None:
         """Add a periodic job, first run after its interval."""
@@ -201,7 +201,7 @@ class NamesrvController:
             self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, self.clock.now().epoch_ms, filled)
             self.every(self.configuration.journal.journal_fsync_ms, "journal", self._tick_journal)
         self.core.context.restoring = False
-        if self.core.control.is_holding:
+        if self.core.control.is_paused:
             self.core.control.release()
         else:
             self._accept()
@@ -295,7 +295,7 @@ class NamesrvController:
         for name, value in changed.items():
             log.info("Replace, key: %s, value: %s", name, properties.shown(name, value))
             self.core.context.note([ConfigChanged(name, value)])
-        self.core.delivery.deliver(self.core.context.take_events(), self.clock.now())
+        self.core.delivery.deliver(self.core.context.drain_events(), self.clock.now())
 
     async def go_away(self, hurry: asyncio.Event) -> None:
         """With ``enableShutdownGracefully``, ask peers to leave for ``shutdownWaitTimeSeconds``, or until ``hurry``."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocketns import cli
-from rocketns._fast.system.process import give_back_large_blocks
+from rocketns._fast.system.process import release_large_blocks
 from rocketns.admin.starting import make_admin
 from rocketns.config import Configuration, properties
 from rocketns.config.system import system_properties
@@ -89,7 +89,7 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    give_back_large_blocks()
+    release_large_blocks()
     gc.disable()  # a start makes up to millions of objects that stay, and hardly any garbage
     supervisor = Supervisor(os.environ, os.getpid())
     controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))

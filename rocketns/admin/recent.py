@@ -192,7 +192,7 @@ def _of_request(event: e.AdminRequested | e.RequestRefused) -> dict[str, Any]:
 NOTED: dict[type, tuple[str, Callable[[Any], dict[str, Any]]]] = {
     e.BrokerDown: ("down", lambda v: {"amount": v.gap_ms}),
     e.BrokerDoubted: ("doubt", lambda v: {"cause": v.doubt.reason, "amount": v.gap_ms}),
-    e.BrokerConflict: ("conflict", lambda v: {"detail": v.holder_addr}),
+    e.BrokerConflict: ("conflict", lambda v: {"detail": v.incumbent_addr}),
     e.BrokerRefused: ("unregistered", lambda _: {}),
     e.TopicsPut: ("tput", lambda v: {"amount": len(v.changes), "names": (one.topic for one in v.changes)}),
     e.TopicsDeleted: ("tdel", lambda v: {"amount": len(v.topics), "names": v.topics}),

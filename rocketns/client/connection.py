@@ -93,7 +93,7 @@ class OutgoingConnection(asyncio.Protocol):
         except MalformedFrame as error:
             self.fail(str(error))
             return
-        self.note_unfinished(self._reader.held_bytes)
+        self.note_unfinished(self._reader.charged_bytes)
         if not self.is_open:
             return
         for opaque, frame in frames:

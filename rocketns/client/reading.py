@@ -21,7 +21,7 @@ NO_FRAME = "an answer is no frame, or too large"
 class AnswerReader:
     """``wants`` is asked once for each frame, with its opaque and size; the opaque of a request is None.
 
-    ``held_bytes`` is what is kept of a frame that is not complete.
+    ``charged_bytes`` is what is kept of a frame that is not complete.
     """
 
     def __init__(self, wants: Callable[[int | None, int], bool], frame_bytes_max: int) -> None:
@@ -32,7 +32,7 @@ class AnswerReader:
         self._wanted: tuple[int, int] | None = None  # opaque and size of the frame at the beginning of the buffer
 
     @property
-    def held_bytes(self) -> int:
+    def charged_bytes(self) -> int:
         return len(self._buffer)
 
     def clear(self) -> None:

@@ -75,7 +75,7 @@ class ObservedJournal:
         is not continued.
         """
         known = restore(Path(self._config.journal_path), self._ns, epoch_ms, seconds_max=epoch_ms // 1000)
-        if known is None or not (known.whole and known.begins_known) or known.looked_epoch_ms is None:
+        if known is None or not (known.whole and known.begins_complete) or known.looked_epoch_ms is None:
             return None
         self._watched_ms = known.watched_epoch_ms
         if not self.resumes(epoch_ms):

@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from rocketns.collect.asking import CONFIGURATION, GROUPS, NAMES, Ask
-from rocketns.protocol.codes import KNOWN_NAMESPACES, RequestCode
+from rocketns.protocol.codes import RESERVED_NAMESPACES, RequestCode
 
 # Topics of one name server. One with more is not watched.
 TOPICS_MAX = 200_000
 NAMES_EVERY_S = 10.0
 SETTINGS_EVERY_S = 60.0
-KV = tuple(Ask(RequestCode.GET_KVLIST_BY_NAMESPACE, namespace) for namespace in KNOWN_NAMESPACES)
+KV = tuple(Ask(RequestCode.GET_KVLIST_BY_NAMESPACE, namespace) for namespace in RESERVED_NAMESPACES)
 POLLS = (GROUPS, NAMES, *KV, CONFIGURATION)  # the more urgent ones first
 
 

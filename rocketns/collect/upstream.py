@@ -180,7 +180,7 @@ class CollectedServer:
 
     async def _take(self, ask: Ask, body: bytes | None, sent: Moment) -> None:
         if ask == GROUPS:
-            await self._take_groups(body or b"", sent)
+            await self._read_groups(body or b"", sent)
         elif ask.is_lookup:
             with self._counted():
                 self.watch.route(ask.name, body, sent)
@@ -199,7 +199,7 @@ class CollectedServer:
         self.errors.pop(LOOKUP if ask.is_lookup else ask, None)
         self._failing.pop(ask, None)
 
-    async def _take_groups(self, body: bytes, sent: Moment) -> None:
+    async def _read_groups(self, body: bytes, sent: Moment) -> None:
         if self.phase is Phase.LOST:
             with self._counted():
                 decoded_groups(body)

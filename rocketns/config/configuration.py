@@ -147,7 +147,7 @@ class Configuration(OwnSections):
         except StartupError as error:
             log.error("the configuration is not changed: %s", error)
             return {}
-        self.limits.take_live(fresh.limits)
+        self.limits.update_live(fresh.limits)
         self.discovery.peers = fresh.discovery.peers
         if self.discovery.mute:
             self._keep_to_itself()

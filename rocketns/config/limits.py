@@ -124,7 +124,7 @@ class Limits(OwnConfig):
         """A host with more bytes of a total is looked at by itself. It is an eighth, and at least one frame."""
         return max(total_max // HOST_PARTS, self.frame_bytes_max)
 
-    def take_live(self, other: Limits) -> None:
+    def update_live(self, other: Limits) -> None:
         """Take over what takes effect while the server runs."""
         for declaration in declared(self).values():
             if declaration.metadata["effect"] is Effect.LIVE:

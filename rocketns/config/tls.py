@@ -168,7 +168,7 @@ class Suites:
         first, last = PROTOCOLS.index(self.protocols[0]), PROTOCOLS.index(self.protocols[-1])
         return [name for name in PROTOCOLS[first:last] if name not in self.protocols]
 
-    def check_known(self, known: Collection[str]) -> None:
+    def check_supported(self, known: Collection[str]) -> None:
         """TlsError if a cipher suite is not among ``known``, the suites that OpenSSL supports."""
         unknown = [name for name in self.older + self.modern if name not in known]
         if unknown:

@@ -81,7 +81,7 @@ def options_of(given: argparse.Namespace, environment: Mapping[str, str], *, tls
         groups=_names("--group", given.group, GROUPS_MAX),
         brokers=addresses(given.broker, BROKER_PORT, BROKERS_MAX) if given.broker else (),
         from_client=given.from_client,
-        given_list=texts[0] if len(texts) == 1 else "",
+        list_option=texts[0] if len(texts) == 1 else "",
         is_clients_list=given.from_client or not given.name_servers,
         client_version=None if given.client_version is None else _version(given.client_version),
         tls=tls,

@@ -20,7 +20,7 @@ class DoctorOptions:
     """Addresses are ``host:port``. ``client_version`` is an ordinal of MQVersion; None: not given.
 
     ``from_client``: this machine is where the client runs, so what cannot be reached from here is the fault.
-    ``given_list``: the name servers as they were written, where that is one text; ``is_clients_list``: a client reads
+    ``list_option``: the name servers as they were written, where that is one text; ``is_clients_list``: a client reads
     it. ``tls``: connections are opened with TLS. ``timeout_s`` is for each connection and for each answer.
     """
 
@@ -30,7 +30,7 @@ class DoctorOptions:
     brokers: tuple[str, ...] = ()
     from_client: bool = False
     client_version: int | None = None
-    given_list: str = ""
+    list_option: str = ""
     is_clients_list: bool = False
     tls: bool = False
     timeout_s: float = 5.0

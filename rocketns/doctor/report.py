@@ -47,7 +47,7 @@ def with_topic(facts: FleetFacts) -> bool:
     return any(topic in one.routes for one in facts.name_servers for topic in facts.options.topics)
 
 
-def topics_told(facts: FleetFacts) -> bool:
+def topics_answered(facts: FleetFacts) -> bool:
     """Whether a broker said so, too."""
     return with_topic(facts) and any(topic in one.topics for one in facts.brokers for topic in facts.options.topics)
 
@@ -69,15 +69,15 @@ CHECKS: tuple[Check, ...] = (
           lambda facts: any(one.outcome is not Reaction.NOT_TRIED for one in facts.addresses.values())),
     Check("registration-size", registering.registration_size, lambda facts: bool(facts.brokers)),
     Check("name-server-list", registering.lists,
-          lambda facts: bool(facts.options.given_list) or any(one.own_list for one in facts.brokers)),
+          lambda facts: bool(facts.options.list_option) or any(one.own_list for one in facts.brokers)),
     Check("broker-registers-elsewhere", registering.elsewhere,
           lambda facts: any(one.configuration is not None for one in facts.brokers)),
     Check("topic-missing", missing.missing, lambda facts: bool(facts.options.topics)),
-    Check("topic-not-registered", registering.unregistered_topic, topics_told),
+    Check("topic-not-registered", registering.unregistered_topic, topics_answered),
     Check("topic-on-some-name-servers", missing.on_some,
           lambda facts: with_topic(facts) and len(facts.name_servers) > 1),
-    Check("topic-not-on-broker", topics.stale, topics_told),
-    Check("order-configuration", topics.order, topics.order_told),
+    Check("topic-not-on-broker", topics.stale, topics_answered),
+    Check("order-configuration", topics.order, topics.order_answered),
     Check("permission-wiped", topics.wiped,
           lambda facts: any(one.queues(SELF_TEST_TOPIC) for one in facts.readable)),
     Check("topic-read-only", topics.read_only, routed),
@@ -91,7 +91,7 @@ CHECKS: tuple[Check, ...] = (
 )  # fmt: skip
 
 
-EXIT_WELL, EXIT_ILL, EXIT_CANNOT_TELL = 0, 1, 2
+EXIT_WELL, EXIT_ILL, EXIT_UNKNOWN = 0, 1, 2
 
 FINDINGS_MAX = 20  # of one check and one state
 LINES_MAX = 100  # of evidence, and of commands, of one finding
@@ -119,7 +119,7 @@ class Report:
     def exit_status(self) -> int:
         if self.of(Health.ILL):
             return EXIT_ILL
-        return EXIT_CANNOT_TELL if any(one.weight >= Weight.PARTLY for one in self.of(Health.UNKNOWN)) else EXIT_WELL
+        return EXIT_UNKNOWN if any(one.weight >= Weight.PARTLY for one in self.of(Health.UNKNOWN)) else EXIT_WELL
 
 
 def run(facts: FleetFacts) -> Report:

@@ -144,7 +144,7 @@ class Buffer:
         return True
 
     @property
-    def takes_large(self) -> bool:
+    def has_room_for_large(self) -> bool:
         """Whether there is room for work that can wait, and for its records of more than `LARGE_BYTES`."""
         return self._large_left > 0 and not self.is_half_full
 
@@ -262,7 +262,7 @@ class Buffer:
 
     def hand_over_soon(self) -> bool:
         """Let the writer write what there is; the next `flush` syncs it. False if the writer is too far behind."""
-        if not self._writer.takes_more:
+        if not self._writer.has_room:
             return False
         self._large_left -= len(self._front) if len(self._front) > LARGE_BYTES else 0
         self._hand_over(sync=self.waiting_bytes * EARLY_SHARE > self._limits.buffer_bytes)

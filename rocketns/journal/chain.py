@@ -104,7 +104,7 @@ def link_after(sealed: str, behind: Sequence[Span]) -> str:
     return hash_of(sealed, behind) if any(span.begin < span.end for span in behind) else sealed
 
 
-def stands_alone(path: Path) -> bool:
+def is_self_contained(path: Path) -> bool:
     """Whether the first seal of a file covers nothing before the file, so that it can be checked without. OSError."""
     with mapped(path) as content:
         seal = next(seals(content), None)

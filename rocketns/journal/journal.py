@@ -197,7 +197,7 @@ class Journal:
         return self.buffer.bytes - self._snapshot_at - last >= max(last, self._snapshot_bytes_min)
 
     def _want_step(self) -> None:
-        if (self._work or self._deferred.brokers) and not self._step_is_due and self.buffer.takes_large:
+        if (self._work or self._deferred.brokers) and not self._step_is_due and self.buffer.has_room_for_large:
             self._step_is_due = True
             self._later(STEP_PAUSE_S, self._step)
 
@@ -207,7 +207,7 @@ class Journal:
         try:
             self.buffer.at(self._epoch_ms)
             entries, bytes_max = 0, self.buffer.bytes + STEP_BYTES
-            while entries < STEP_ENTRIES and self.buffer.bytes < bytes_max and self.buffer.takes_large:
+            while entries < STEP_ENTRIES and self.buffer.bytes < bytes_max and self.buffer.has_room_for_large:
                 if not self._work and not self._deferred.brokers:
                     break
                 entries += self._deferred.write() + self._go_on()

@@ -208,9 +208,9 @@ class Restored:
 
     ``stopped``: the last record is that of a clean stop. ``ended_epoch_ms``: until when the journal knows all routes;
     ``last_epoch_ms``: the latest time in it.
-    ``watched_epoch_ms``: where an observer wrote the journal, when it last read the name server. ``begins_known``: the
-    state at the beginning of the last boot is known, or that boot has a whole snapshot. ``looked_epoch_ms``: since when
-    at least an observer looked at each topic; None: it does not say so, or topics are not known.
+    ``watched_epoch_ms``: where an observer wrote the journal, when it last read the name server. ``begins_complete``:
+    the state at the beginning of the last boot is known, or that boot has a whole snapshot. ``looked_epoch_ms``: since
+    when at least an observer looked at each topic; None: it does not say so, or topics are not known.
     ``unfinished``: the broker name of the last request before a kill, which has no data versions either.
     ``skipped``: lines that are no records, the first of them at ``first_skipped`` (file and number).
     """
@@ -221,7 +221,7 @@ class Restored:
     ended_epoch_ms: int = 0
     last_epoch_ms: int = 0
     watched_epoch_ms: int = 0
-    begins_known: bool = True
+    begins_complete: bool = True
     files: int = 0
     bytes: int = 0
     unfinished: str | None = None
@@ -248,7 +248,7 @@ class Restored:
         )
 
 
-class GivenUpError(Exception):
+class RestoreCancelled(Exception):
     """The start no longer waits for the routes."""
 
 
@@ -258,10 +258,10 @@ class JournalPass:
     ``began_whole``: nothing is missing of the snapshot that begins there.
     """
 
-    def __init__(self, ns: str, begin: int, given_up: threading.Event) -> None:
+    def __init__(self, ns: str, begin: int, is_cancelled: threading.Event) -> None:
         self.began_whole = True
         self._ns = ns
-        self._given_up = given_up
+        self._is_cancelled = is_cancelled
         self._begin = begin
         self._replay = Replay()
         self._in_snapshot = begin > 0
@@ -274,7 +274,7 @@ class JournalPass:
         self._snapshot_is_whole = False
 
     def read(self, files: Sequence[StoredFile]) -> None:
-        """OSError if a file cannot be read, GivenUpError."""
+        """OSError if a file cannot be read, RestoreCancelled."""
         for found in files:
             if found.segment.boot != self._boot:
                 self._begin_boot(found.segment.boot)
@@ -313,8 +313,8 @@ class JournalPass:
     def _read_file(self, file: FileReader, number: int) -> None:
         """The order of the lines is the order of events, also where a number is damaged."""
         for record in file.records():
-            if self._given_up.is_set():
-                raise GivenUpError
+            if self._is_cancelled.is_set():
+                raise RestoreCancelled
             if record["ev"] == "open":
                 if not self._is_own(record, file, number):
                     self._lose()
@@ -363,7 +363,7 @@ class JournalPass:
         self._restored.stopped = event == "stop"
         if event == "start":
             self._before_seeds_ms = self._replay.ended_epoch_ms if record.get("seeded") else None
-            self._restored.begins_known = not record.get("observed") or bool(record.get("restored"))
+            self._restored.begins_complete = not record.get("observed") or bool(record.get("restored"))
 
     def _note_snapshot(self, record: Record) -> None:
         if record.get("part") == 0:
@@ -373,7 +373,7 @@ class JournalPass:
                 self._in_snapshot = False
             if self._snapshot_is_whole:
                 self._before_seeds_ms = None
-                self._restored.begins_known = True
+                self._restored.begins_complete = True
 
     def _lose(self) -> None:
         self._restored.whole = self._snapshot_is_whole = False
@@ -385,15 +385,15 @@ log = logging.getLogger("rocketns.journal")
 
 
 def restore(
-    root: Path, ns: str, epoch_ms: int, seconds_max: int, given_up: threading.Event | None = None
+    root: Path, ns: str, epoch_ms: int, seconds_max: int, is_cancelled: threading.Event | None = None
 ) -> Restored | None:
     """The routes of a name server's journal, without brokers whose last sign of life is older than ``seconds_max``.
 
     None if there is no journal, or if it cannot be read. Waits for the disk, and may run on any thread. Another thread
-    may set ``given_up``; then GivenUpError is raised soon.
+    may set ``is_cancelled``; then RestoreCancelled is raised soon.
     """
     try:
-        restored = _read_best(Store(root, ns).everything(), ns, given_up or threading.Event())
+        restored = _read_best(Store(root, ns).everything(), ns, is_cancelled or threading.Event())
     except OSError as error:
         log.error("no routes are restored, because the journal cannot be read: %s", error)
         return None
@@ -413,11 +413,11 @@ def _log_skipped(restored: Restored) -> None:
         )  # fmt: skip
 
 
-def _read_best(files: Sequence[StoredFile], ns: str, given_up: threading.Event) -> Restored | None:
+def _read_best(files: Sequence[StoredFile], ns: str, is_cancelled: threading.Event) -> Restored | None:
     """The first beginning from which the state is whole. Without one, what the last attempt gave."""
     reading = None
     for _, begin in zip(range(ATTEMPTS_MAX), begins(files), strict=False):
-        reading = JournalPass(ns, begin.seq, given_up)
+        reading = JournalPass(ns, begin.seq, is_cancelled)
         reading.read(files[begin.file :])
         if reading.began_whole:
             break

@@ -130,7 +130,7 @@ class Store:
         gone: list[Segment] = []
         for segment, size in files:
             is_allowed = segment.day >= first_day and not 0 < bytes_max < total
-            if is_allowed and (not gone or chain.stands_alone(self.closed_path(segment))):
+            if is_allowed and (not gone or chain.is_self_contained(self.closed_path(segment))):
                 break
             self._delete(segment, today)
             total -= size

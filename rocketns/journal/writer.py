@@ -144,7 +144,7 @@ class Writer:
             return False
 
     @property
-    def takes_more(self) -> bool:
+    def has_room(self) -> bool:
         """Whether small chunks may come at any time: the disk works, and not many wait for it."""
         return not self.failure and len(self._chunks) < SMALL_CHUNKS_MAX
 

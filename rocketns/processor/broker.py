@@ -51,7 +51,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
     check_takeover(context, header, command, peer, now)
     fingerprint = _checked_fingerprint(context, header, command, peer)
     queue = context.unregister_queue
-    if queue and (leaving := queue.take_of(header.cluster_name, header.broker_addr)):
+    if queue and (leaving := queue.remove_of(header.cluster_name, header.broker_addr)):
         # The broker left, and returns before its unregistration was applied.
         context.note(unregister_brokers(context.tables, leaving, now.ms))
     body = repeated_body(context.tables, context.configuration.namesrv, header, fingerprint)
@@ -173,8 +173,8 @@ def _registration_body(
             or context.events
         )
         known = None
-        if context.known_topics is not None and header.broker_name is not None and not needs_all:
-            known = partial(context.known_topics, header.broker_name)
+        if context.registered_topics is not None and header.broker_name is not None and not needs_all:
+            known = partial(context.registered_topics, header.broker_name)
         body = decode_register_broker_body(
             command.data, compressed=header.compressed, version=version, now_ms=now.epoch_ms, known=known
         )

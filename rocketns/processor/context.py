@@ -18,7 +18,7 @@ from rocketns.javatext import parse_boolean
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.logtext import LogLimiter
 from rocketns.processor.trail import Trail
-from rocketns.protocol.body.register_broker_body import KnownTopics
+from rocketns.protocol.body.register_broker_body import RegisteredTopics
 from rocketns.protocol.codes import ANNOUNCED_ADDRESSES, RELEASES, Release, SerializeType
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.connection import Connection
@@ -91,7 +91,7 @@ class UnregisterQueue:
         """Remove and return the first requests."""
         return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
 
-    def take_of(self, cluster: str | None, addr: str | None) -> list[UnregisterRequest]:
+    def remove_of(self, cluster: str | None, addr: str | None) -> list[UnregisterRequest]:
         """Remove and return the requests that the broker at this address sent itself."""
         own = [one for one in self._waiting if one.entry is None and (one.cluster, one.addr) == (cluster, addr)]
         for request in own:
@@ -109,10 +109,10 @@ class RegistrationCounts:
 
 @dataclass(slots=True)
 class NamesrvContext:
-    """The state of one name server. ``events`` collects the effects of mutations until `take_events`.
+    """The state of one name server. ``events`` collects the effects of mutations until `drain_events`.
 
     ``cluster_test`` is the property of that name at start: a later change is shown, but has no effect. ``count_lookup``
-    counts lookups, ``note_missing`` those without a route. ``known_topics`` makes what knows the topics of a broker
+    counts lookups, ``note_missing`` those without a route. ``registered_topics`` makes what has the topics of a broker
     name that need not be decoded; without it every registration is decoded in full. ``writer`` writes the two files
     that requests change: ``config_file`` and the file of ``kv_config``. ``going_away`` is true during a graceful
     shutdown and a drain, ``restoring`` while the tables are filled. ``release`` is the release of RocketMQ that answers
@@ -127,7 +127,7 @@ class NamesrvContext:
     started_ms: int
     count_lookup: CountLookup | None = None
     note_missing: Callable[[str | None, Connection, Now], None] | None = None
-    known_topics: Callable[[str], KnownTopics] | None = None
+    registered_topics: Callable[[str], RegisteredTopics] | None = None
     route_digests: RouteDigests | None = None
     writer: FileWriter = field(default_factory=FileWriter)
     tables: RouteTables = field(default_factory=RouteTables)
@@ -184,7 +184,7 @@ class NamesrvContext:
         if verdict.error is not None:
             raise verdict.error
 
-    def take_events(self) -> list[Event]:
+    def drain_events(self) -> list[Event]:
         """All effects since the last call."""
         events, self.events = self.events, []
         return events

@@ -1,7 +1,7 @@
 """What is recorded of the requests of administrators, and how often. Makes the events; nothing is written here.
 
 A request that changed something always has an event of its own. Of those that changed nothing, which a peer may repeat
-as fast as it can send, the first has one, and the others are counted until `take_counted`.
+as fast as it can send, the first has one, and the others are counted until `drain_counted`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Trail:
         return [replace(event, fields=shown_fields(command.ext_fields), before=cut(before, CHANGE_BYTES_MAX),
                         after=cut(after, CHANGE_BYTES_MAX), has_details=True)]  # fmt: skip
 
-    def take_counted(self) -> list[AdminRequested]:
+    def drain_counted(self) -> list[AdminRequested]:
         """The requests that `requested` gave no event for, since the last call. Call it every `COUNTED_EVERY_MS`."""
         repeated, self._repeated = self._repeated, {}
         return [replace(one.event, count=one.count) for one in repeated.values() if one.count]

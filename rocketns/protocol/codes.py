@@ -113,7 +113,7 @@ ANNOUNCED_ADDRESSES = "announcedAddresses"
 DIGEST_BUCKETS = 256  # of the topics, in GET_ROUTE_DIGESTS
 NAMESPACE_ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"  # NamesrvUtil
 # KV namespaces with a meaning to brokers and clients: no request lists namespaces. LMQ is that of rocketmq-mqtt.
-KNOWN_NAMESPACES = (NAMESPACE_ORDER_TOPIC_CONFIG, "LMQ")
+RESERVED_NAMESPACES = (NAMESPACE_ORDER_TOPIC_CONFIG, "LMQ")
 SYNC_BROKER_MEMBER_GROUP_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"  # TopicValidator
 METADATA_SCOPE_GLOBAL = "__global__"  # MixAll
 

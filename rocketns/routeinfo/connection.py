@@ -16,7 +16,7 @@ class Connection:
     ``host`` is the one that counts for bytes, turns and rates: that of the socket. Where a trusted proxy announced the
     address, it is that address's. ``is_announced``: the address is that of a PROXY header, which any peer can send, and
     not the socket's. ``listener``: which address of this server the peer connected to; 0 is listenPort, the others are
-    those of views. ``in_flight``: requests that control has taken and not answered. ``is_known``: a broker registered
+    those of views. ``in_flight``: requests that control has taken and not answered. ``is_broker``: a broker registered
     from it, so it is closed last when bytes must be freed. ``language`` (a name of `LanguageCode`) and
     ``version`` are what the last request said. ``peer_names``: the subject and the alternative names of the peer's
     certificate, empty unless one was shown and verified. ``evidence``: what access control found of the peer.
@@ -26,7 +26,7 @@ class Connection:
     """
 
     __slots__ = (
-        "address", "evidence", "host", "in_flight", "is_announced", "is_known", "is_tls", "language", "listener",
+        "address", "evidence", "host", "in_flight", "is_announced", "is_broker", "is_tls", "language", "listener",
         "peer_names", "received", "since_epoch_ms", "version",
     )  # fmt: skip
     is_open = True
@@ -37,7 +37,7 @@ class Connection:
         self.host = host
         self.since_epoch_ms = since_epoch_ms
         self.is_announced = is_announced
-        self.is_tls = self.is_known = False
+        self.is_tls = self.is_broker = False
         self.listener = self.in_flight = self.received = 0
         self.language: str | None = None
         self.version: int | None = None

@@ -102,7 +102,7 @@ class BrokerConflict:
     cluster: str
     broker_name: str
     broker_id: int
-    holder_addr: str
+    incumbent_addr: str
     addr: str
 
 

@@ -383,12 +383,12 @@ class RouteTables:
         if not self.mapped[broker_name]:
             del self.mapped[broker_name]
 
-    def take_changed_groups(self) -> set[str]:
+    def drain_changed_groups(self) -> set[str]:
         """Return and clear ``changed_groups``."""
         changed, self.changed_groups = self.changed_groups, set()
         return changed
 
-    def take_static_topics(self) -> set[str]:
+    def drain_static_topics(self) -> set[str]:
         """Return and clear ``static_topics``."""
         topics, self.static_topics = self.static_topics, set()
         return topics

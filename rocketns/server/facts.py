@@ -38,7 +38,7 @@ class Facts:
     all methods of the parts, and of this but ``now``, `why_not_ready` and `counts`.
 
     Nothing is changed through it, but by `drain`, and by what makes the server count: `measure`, ``watch`` and
-    ``reactors.tell_clients``, which are called before it starts.
+    ``reactors.report_clients``, which are called before it starts.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ import traceback
 from collections.abc import Callable, Mapping
 
 from rocketns import __version__
-from rocketns._fast.system.process import give_back_free_memory as give_back_free_memory
+from rocketns._fast.system.process import release_free_memory as release_free_memory
 from rocketns.javatext import LONG_MAX, parse_long
 from rocketns.logtext import one_line
 
@@ -33,7 +33,7 @@ IGNORED = (
 )  # fmt: skip
 STACK_FRAMES_MAX = 100
 # Memory that is free but still the process' own goes back to the system: after a flood, tens of megabytes.
-GIVE_BACK_INTERVAL_MS = 10_000
+RELEASE_MEMORY_INTERVAL_MS = 10_000
 
 
 def ignore_others() -> None:

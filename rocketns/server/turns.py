@@ -99,18 +99,18 @@ class HostTurns(Generic[Key]):
 
     def by_host(self) -> dict[str, dict[Key, None]]:
         """The keys of strangers that want turns, those of a host in the order in which they came."""
-        return {host: keys.wanting for (is_known, host), keys in self._keys.items() if not is_known}
+        return {host: keys.wanting for (is_broker, host), keys in self._keys.items() if not is_broker}
 
-    def want(self, key: Key, host: str, *, is_known: bool = False) -> None:
+    def want(self, key: Key, host: str, *, is_broker: bool = False) -> None:
         """The key wants turns, until `withdraw`."""
         if key in self._accounts:
             return
-        account = self._accounts[key] = is_known, host
+        account = self._accounts[key] = is_broker, host
         keys = self._keys.get(account)
         if keys is None:
             keys = self._keys[account] = RoundRobin()
-            self._hosts[is_known].want(host)
-            self._kinds.want(is_known)
+            self._hosts[is_broker].want(host)
+            self._kinds.want(is_broker)
         keys.want(key)
 
     def withdraw(self, key: Key) -> None:
@@ -118,30 +118,30 @@ class HostTurns(Generic[Key]):
         account = self._accounts.pop(key, None)
         if account is None:
             return
-        is_known, host = account
+        is_broker, host = account
         self._keys[account].withdraw(key)
         if not self._keys[account].wanting:
             del self._keys[account]
-            self._hosts[is_known].withdraw(host)
-            if not self._hosts[is_known].wanting:
-                self._kinds.withdraw(is_known)
+            self._hosts[is_broker].withdraw(host)
+            if not self._hosts[is_broker].wanting:
+                self._kinds.withdraw(is_broker)
 
     def next(self) -> Key:
         """The key whose turn it is. Call `charge` when the turn is over. IndexError if no key wants one."""
-        is_known = self._kinds.next()
-        host = self._hosts[is_known].next()
-        key = self._keys[is_known, host].next()
-        self._turn = is_known, host, key
+        is_broker = self._kinds.next()
+        host = self._hosts[is_broker].next()
+        key = self._keys[is_broker, host].next()
+        self._turn = is_broker, host, key
         return key
 
     def charge(self, cost_ns: int) -> None:
         """The cost of the turn of the last `next`, whose key may have withdrawn. Once: the key is kept until then."""
-        is_known, host, key = self._turn
+        is_broker, host, key = self._turn
         del self._turn
-        self._kinds.charge(is_known, cost_ns)
-        self._hosts[is_known].charge(host, cost_ns)
-        if (is_known, host) in self._keys:
-            self._keys[is_known, host].charge(key, cost_ns)
+        self._kinds.charge(is_broker, cost_ns)
+        self._hosts[is_broker].charge(host, cost_ns)
+        if (is_broker, host) in self._keys:
+            self._keys[is_broker, host].charge(key, cost_ns)
 
 
 def by_turns(groups: Iterable[Iterable[Key]]) -> Iterator[Key]:
@@ -154,7 +154,7 @@ class TurnTaker(Hashable, Protocol):
 
     host: str
 
-    def take_turn(self) -> None:
+    def next_turn(self) -> None:
         """Its turn has come."""
 
 
@@ -192,7 +192,7 @@ class PacedTurns(Generic[Peer]):
                 self._turns.withdraw(peer)
                 # What it really takes is known too late: it may wait for control, and others run meanwhile.
                 self._turns.charge(QUANTUM_NS)
-                peer.take_turn()
+                peer.next_turn()
         finally:
             if self._is_due:
                 pause_s = self._pause_s + self._rest * (time.thread_time() - began_s)

@@ -18,7 +18,7 @@ from rocketns.shadow.options import parse
 from rocketns.shadow.page import report
 from rocketns.shadow.recording import write_recording
 from rocketns.shadow.running import Shadow
-from rocketns.shadow.standing import Standing, summary
+from rocketns.shadow.standing import Comparison, summary
 from rocketns.tools.output import EXIT_UNREADABLE, complain, print_text
 
 # After the name of the report; for `rocketns replay`.
@@ -68,7 +68,7 @@ def check_report(path: Path) -> None:
         raise StartupError(f"the report cannot be written to {path}. Name a file in a folder that exists and is yours")
 
 
-def write_report(path: Path, standing: Standing) -> list[Path]:
+def write_report(path: Path, standing: Comparison) -> list[Path]:
     """The files that were written: the report, and the frames of the pairs that differ, if there are any. OSError."""
     path.write_text(report(standing), "utf-8")
     frames = path.with_name(path.name + FRAMES)

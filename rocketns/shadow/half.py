@@ -20,7 +20,7 @@ from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import properties
 from rocketns.config.java import NamesrvConfig, NettyServerConfig
-from rocketns.protocol.codes import KNOWN_NAMESPACES, SerializeType
+from rocketns.protocol.codes import RESERVED_NAMESPACES, SerializeType
 
 log = logging.getLogger("rocketns.shadow")
 
@@ -33,7 +33,7 @@ BOOT_LINE = re.compile(r"boot success\. .*address 127\.0\.0\.1:(\d+)")
 WATCH_EVERY_S, WATCH_WITHIN_S = 2.0, 10.0
 
 # What the upstream's configuration says of its own machine, or of what rocketns has not.
-_NOT_TAKEN = frozenset({
+_NOT_COPIED = frozenset({
     "bindAddress", "configStorePath", "enableControllerInNamesrv", "kvConfigPath", "listenPort", "productEnvName",
 })  # fmt: skip
 # All requests come from one address. Limits by host would be limits of everybody; those in bytes are an eighth.
@@ -139,8 +139,8 @@ class OwnHalf:
     async def _read_upstream(self) -> None:
         """What cannot be read is as it was at the last start."""
         try:
-            self._settings = taken_from(await self._upstream.configuration())
-            self._kv = {name: items for name in KNOWN_NAMESPACES if (items := await self._upstream.kv(name))}
+            self._settings = copied_settings(await self._upstream.configuration())
+            self._kv = {name: items for name in RESERVED_NAMESPACES if (items := await self._upstream.kv(name))}
             self._has_read = True
         except UnusableError as error:
             log.warning("the upstream's configuration and KV items cannot be read (%s): rocketns' answers may differ "
@@ -190,13 +190,13 @@ class OwnHalf:
                     return
 
 
-def taken_from(configuration: str) -> dict[str, str]:
+def copied_settings(configuration: str) -> dict[str, str]:
     """Those lines of the upstream's configuration (request 319) that rocketns would start with."""
     declared = properties.declared(NamesrvConfig) | properties.declared(NettyServerConfig)
     given = dict(line.split("=", 1) for line in configuration.splitlines() if "=" in line)
     return {
         name: text for name, text in given.items()
-        if name in declared and name not in _NOT_TAKEN and _is_usable(declared[name], text)
+        if name in declared and name not in _NOT_COPIED and _is_usable(declared[name], text)
     }  # fmt: skip
 
 

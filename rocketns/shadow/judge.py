@@ -93,7 +93,7 @@ class Judging:
         while True:
             await self._has_come.wait()
             await asyncio.sleep(COLLECTED_S)
-            batch = self._take_batch()
+            batch = self._next_batch()
             try:
                 found = await self._in_pool(examine, batch)
             except Exception as error:  # whatever a peer makes of a pair, later ones are judged
@@ -105,7 +105,7 @@ class Judging:
                     self.judge.take(pair, judged, now_s)
             self._is_busy = False
 
-    def _take_batch(self) -> list[Pair]:
+    def _next_batch(self) -> list[Pair]:
         batch: list[Pair] = []
         size = 0
         while self._waiting and len(batch) < BATCH_PAIRS and size < BATCH_BYTES:
@@ -140,7 +140,7 @@ class Judging:
         while True:
             await asyncio.sleep(PAUSE_S)
             self.judge.settle_registrations(loop.time())
-            for waiting in self.judge.questions.take_due(loop.time()):
+            for waiting in self.judge.questions.pop_due(loop.time()):
                 try:
                     await self._settle(waiting)
                 except Exception as error:

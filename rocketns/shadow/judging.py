@@ -169,7 +169,7 @@ class Questions:
         self._order.append(judged.question)
         return True
 
-    def take_due(self, now_s: float) -> Iterator[Waiting]:
+    def pop_due(self, now_s: float) -> Iterator[Waiting]:
         """Each one whose time has come."""
         while self._order and self._waiting[self._order[0]].due_s <= now_s:
             yield self._waiting.pop(self._order.popleft())
@@ -220,7 +220,7 @@ class Judge:
 
     def settle_registrations(self, now_s: float) -> None:
         """Count those whose brokers have had time to register again."""
-        for waiting in self.registrations.take_due(now_s):
+        for waiting in self.registrations.pop_due(now_s):
             if waiting.times == 1:
                 self._settled(waiting)
             else:

@@ -11,8 +11,8 @@ from rocketns.languages import language, texts
 from rocketns.logtext import escape as shown  # a peer's text without characters that move or hide others
 from rocketns.shadow.pairs import UNWANTED, Kept, Pair
 from rocketns.shadow.standing import (
-    Standing,
-    StandingTable,
+    Comparison,
+    ComparisonTable,
     differences_of,
     facts_of,
     moment,
@@ -50,12 +50,12 @@ def joined(*inner: str) -> Markup:
     return Markup("".join(part if isinstance(part, Markup) else escape(part) for part in inner))
 
 
-def report(standing: Standing) -> str:
+def report(standing: Comparison) -> str:
     """One file that needs no network."""
     return _document(tag("style", Markup(STYLE)), tag("main", content(standing, with_frames=True)))
 
 
-def live_page(standing: Standing) -> str:
+def live_page(standing: Comparison) -> str:
     """The page that asks for its content again."""
     main = tag("main", tag("div", content(standing), id="content"), tag("p", "", id="said", role="status"))
     style = Markup('<link rel="stylesheet" href="/page.css">')
@@ -68,7 +68,7 @@ def _document(style: Markup, body: Markup) -> str:
     return f'<!DOCTYPE html>\n<html lang="{language()}"><head>{head}</head><body>{body}</body></html>\n'
 
 
-def content(standing: Standing, *, with_frames: bool = False) -> Markup:
+def content(standing: Comparison, *, with_frames: bool = False) -> Markup:
     """What changes. Frames are decoded for the report alone: they take too long for a page that is asked for often."""
     samples, found = standing.counts.samples, verdict_on(standing)
     parts = [tag("section", tag("h1", found.sentence), tag("ul", *(tag("li", shown(one)) for one in found.reasons)),
@@ -89,7 +89,7 @@ def content(standing: Standing, *, with_frames: bool = False) -> Markup:
     return joined(*parts, tag("footer", f"rocketns {__version__}, {moment(standing.now_ms)}"))
 
 
-def _section(one: StandingTable) -> Markup:
+def _section(one: ComparisonTable) -> Markup:
     return tag("section", tag("h2", one.table.head[0]), tag("p", one.meaning, class_="quiet"), _table(one.table))
 
 

@@ -31,7 +31,7 @@ from rocketns.shadow.judging import Judge
 from rocketns.shadow.pairs import Outcome
 from rocketns.shadow.relay.ends import EitherClient, PlainClient
 from rocketns.shadow.relay.relay import Relay, Upstream
-from rocketns.shadow.standing import Standing
+from rocketns.shadow.standing import Comparison
 from rocketns.shadow.status import StatusPort
 
 log = logging.getLogger("rocketns.shadow")
@@ -68,7 +68,7 @@ class Shadow:
         self._began_ms = _epoch_ms()
         self._status = None if options.status is None else StatusPort(options.status, self.standing)
 
-    async def run(self, stop: asyncio.Event) -> Standing:
+    async def run(self, stop: asyncio.Event) -> Comparison:
         """Until ``stop``, or the time is over. How it stood at the end."""
         self._build()
         if self._contexts is not None:
@@ -119,11 +119,11 @@ class Shadow:
             upstream_tls=self._upstream_tls(),
         )  # fmt: skip
 
-    def standing(self) -> Standing:
+    def standing(self) -> Comparison:
         """How it stands now."""
         self.flush()
         half = self.half
-        return Standing(
+        return Comparison(
             self.judge.counts, str(self.upstream), self._address, self._began_ms, _epoch_ms(),
             None if half.port is None else round(half.settles_in_s, 1),
             self.judge.counts.skipped + self.relay.counts.skipped, self.upstream.trouble, self.relay.counts.items(),
@@ -146,7 +146,7 @@ class Shadow:
 
     def flush(self) -> None:
         """Add what the relay counted by itself."""
-        for code, number in self.relay.pairing.take_equal().items():
+        for code, number in self.relay.pairing.drain_equal().items():
             self.judge.counts.add(code, Outcome.EQUAL, number)
 
     def _half_changed(self) -> None:

@@ -33,7 +33,7 @@ MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Comparison:
     """Times are the wall clock's, in milliseconds. Only ``counts`` has texts of peers.
 
     ``address`` is where it listens. ``settles_in_s`` is the time that brokers still have to register at the own half,
@@ -73,7 +73,7 @@ class Mood(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class StandingSummary:
+class ComparisonSummary:
     """What was compared and what differs in one sentence, what explains it, and what to do. ``reasons`` have texts of
     peers."""
 
@@ -83,36 +83,36 @@ class StandingSummary:
     advice: str = ""
 
 
-def verdict_on(standing: Standing) -> StandingSummary:
+def verdict_on(standing: Comparison) -> ComparisonSummary:
     """Whether rocketns answers as the upstream does. A half that does not run comes first."""
     found = _of_pairs(standing)
     if standing.settles_in_s is not None:
         return found
     sentence = _("rocketns' own half does not run, so nothing is compared")
-    return StandingSummary(Mood.BAD, sentence, (found.sentence, *found.reasons),
+    return ComparisonSummary(Mood.BAD, sentence, (found.sentence, *found.reasons),
                    _("It is started again by itself. The log says why it ended."))  # fmt: skip
 
 
-def _of_pairs(standing: Standing) -> StandingSummary:
+def _of_pairs(standing: Comparison) -> ComparisonSummary:
     counts = standing.counts
     ran, judged = shown(standing.ran_ms / 1000), number(counts.judged)
     if counts.unwanted:
         return _differing(standing)
     if not counts.judged:
         sentence = _("no answers were compared in {ran}").format(ran=ran)
-        return StandingSummary(Mood.WAITING, sentence, advice=_why_nothing(standing))
+        return ComparisonSummary(Mood.WAITING, sentence, advice=_why_nothing(standing))
     sentence = _("0 different of {judged} answers in {ran}").format(judged=judged, ran=ran)
     if standing.skipped:
-        return StandingSummary(Mood.WAITING, _("{sentence}; {skipped} more were not compared").format(
+        return ComparisonSummary(Mood.WAITING, _("{sentence}; {skipped} more were not compared").format(
             sentence=sentence, skipped=number(standing.skipped)))  # fmt: skip
     if standing.ran_ms < ENOUGH_MS:
         enough = _("{sentence}; enough after {day} without a difference")
-        return StandingSummary(Mood.GOOD, enough.format(sentence=sentence, day=shown(ENOUGH_MS / 1000)))
-    return StandingSummary(Mood.GOOD, _("{sentence}; enough to replace a name server").format(sentence=sentence),
+        return ComparisonSummary(Mood.GOOD, enough.format(sentence=sentence, day=shown(ENOUGH_MS / 1000)))
+    return ComparisonSummary(Mood.GOOD, _("{sentence}; enough to replace a name server").format(sentence=sentence),
                    advice=_("docs/migration.md says how one of several name servers is replaced."))  # fmt: skip
 
 
-def _why_nothing(standing: Standing) -> str:
+def _why_nothing(standing: Comparison) -> str:
     if standing.trouble:
         return _("The upstream {upstream} takes no connections: {why}").format(
             upstream=standing.upstream, why=standing.trouble)  # fmt: skip
@@ -126,7 +126,7 @@ def _why_nothing(standing: Standing) -> str:
     return _("No request has had both answers yet.")
 
 
-def _differing(standing: Standing) -> StandingSummary:
+def _differing(standing: Comparison) -> ComparisonSummary:
     counts = standing.counts
     kinds = ", ".join(f"{number(counts.of(one))} {one}" for one in Outcome if one in UNWANTED and counts.of(one))
     sentence = _("{unwanted} of {judged} answers in {ran} differ: {kinds}").format(
@@ -141,28 +141,28 @@ def _differing(standing: Standing) -> StandingSummary:
     advice = _("Look at each pair below. `rocketns replay` asks those of the report's file again.")
     if all(name != RequestCode.REGISTER_BROKER.name for name, _outcome in counts.outcomes):
         advice = _("No broker registers through {address}, so rocketns knows none: add it to the brokers' lists.")
-    return StandingSummary(Mood.BAD, sentence, (since, *most, *paths), advice.format(address=standing.address))
+    return ComparisonSummary(Mood.BAD, sentence, (since, *most, *paths), advice.format(address=standing.address))
 
 
-class StandingTable(NamedTuple):
+class ComparisonTable(NamedTuple):
     """A table, whose title is the first of its head, and what it means. Texts of peers are as they came."""
 
     meaning: str
     table: TextTable
 
 
-def sections(standing: Standing) -> list[StandingTable]:
+def sections(standing: Comparison) -> list[ComparisonTable]:
     """The answers by request, and the names that were counted, as far as there are any."""
     counts, occur = standing.counts, [one for one in Outcome if standing.counts.of(one)]
     rows = [(name, *(number(numbers[one]) for one in occur)) for name, numbers in counts.by_request()]
     meanings = "; ".join(f"{one}: {_(MEANINGS[one])}" for one in occur)
-    found = [StandingTable(meanings, TextTable((_("Answers by request"), *occur), rows))]
+    found = [ComparisonTable(meanings, TextTable((_("Answers by request"), *occur), rows))]
     for title, meaning, names in (
         (_("Listed differences"), _("docs/differences.md has the reason of each."), counts.listed),
         (_("Clients"), _("Languages and releases, of the pairs that were judged."), counts.clients),
     ):
         named = [(name, number(count)) for name, count in names.most_common()]
-        found.append(StandingTable(meaning, TextTable((title, _("pairs")), named)))
+        found.append(ComparisonTable(meaning, TextTable((title, _("pairs")), named)))
     return [one for one in found if one.table.rows]
 
 
@@ -177,7 +177,7 @@ def differences_of(kept: Kept) -> TextTable:
     return TextTable((_("where"), _("upstream"), "rocketns"), rows)
 
 
-def summary(standing: Standing) -> str:
+def summary(standing: Comparison) -> str:
     """The verdict, the counts, and the first pairs that differ, for a terminal. Texts of peers cannot control it."""
     found = verdict_on(standing)
     report: Report = [found.sentence, *(f"  {one}" for one in (*found.reasons, found.advice) if one)]

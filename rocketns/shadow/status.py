@@ -22,7 +22,7 @@ from rocketns.errors import StartupError
 from rocketns.server.http.heads import END, HEAD_BYTES_MAX, refusal, refused
 from rocketns.shadow.page import SCRIPT, STYLE, live_page
 from rocketns.shadow.pairs import UNWANTED, Outcome
-from rocketns.shadow.standing import Standing, verdict_on
+from rocketns.shadow.standing import Comparison, verdict_on
 
 log = logging.getLogger("rocketns.shadow")
 
@@ -49,7 +49,7 @@ class ShadowMetric(NamedTuple):
     name: str
     kind: str
     meaning: str
-    read: Callable[[Standing], Iterable[Sample]]
+    read: Callable[[Comparison], Iterable[Sample]]
     labels: Mapping[str, str] = {}
 
 
@@ -72,7 +72,7 @@ METRICS = (
 class StatusPort:
     """`start` and `stop` on the running loop. ``stand`` makes what is shown, when somebody asks."""
 
-    def __init__(self, address: tuple[str, int], stand: Callable[[], Standing]) -> None:
+    def __init__(self, address: tuple[str, int], stand: Callable[[], Comparison]) -> None:
         self._host, self._port = address
         self._stand = stand
         self._made: dict[str, tuple[float, bytes]] = {}
@@ -148,7 +148,7 @@ class StatusPort:
             return name in ("localhost", socket.gethostname().lower(), self._host.lower())
 
 
-def metrics_text(standing: Standing) -> bytes:
+def metrics_text(standing: Comparison) -> bytes:
     """In Prometheus' text format."""
     lines = []
     for one in METRICS:
@@ -159,7 +159,7 @@ def metrics_text(standing: Standing) -> bytes:
     return "\n".join([*lines, ""]).encode()
 
 
-def counts_json(standing: Standing) -> bytes:
+def counts_json(standing: Comparison) -> bytes:
     """The answer of `/api/counts`: members are added, never renamed. ``settles_in_s`` is null while no half runs."""
     counts = standing.counts
     return orjson.dumps({
@@ -173,7 +173,7 @@ def counts_json(standing: Standing) -> bytes:
     })  # fmt: skip
 
 
-Made = Callable[[Standing], bytes]
+Made = Callable[[Comparison], bytes]
 _PAGES: dict[str, tuple[str, Made]] = {
     "/": ("text/html; charset=utf-8", lambda standing: live_page(standing).encode()),
     "/page.css": ("text/css", lambda _: STYLE.encode()),

@@ -37,7 +37,7 @@ class Asker(Protocol):
     def is_announced(self) -> bool: ...
 
     @property
-    def is_known(self) -> bool: ...
+    def is_broker(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Views:
 
         A broker needs the addresses that others announced: a connection from which one registered is in no view.
         """
-        return None if connection.is_known else self.through(connection)
+        return None if connection.is_broker else self.through(connection)
 
     def through(self, connection: Asker) -> View | None:
         """The view that a connection came through, whoever is behind it."""

@@ -183,7 +183,7 @@ def test_no_more_requests_are_answered_in_a_second_than_stated() -> None:
 
         with mock.patch.object(loop, "call_later", soon):
             for _ in range(count):
-                guard = mock.Mock(host="a", take_turn=lambda: begun.append(None))
+                guard = mock.Mock(host="a", next_turn=lambda: begun.append(None))
                 gate.turns.want(guard)
             while len(begun) < count:
                 await asyncio.sleep(0)

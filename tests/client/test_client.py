@@ -148,7 +148,7 @@ def test_answers_are_found_in_pieces_of_any_size(step: int | None) -> None:
     binary = frame(binary_header(0, None, opaque=3, flag=1), b"b" * 50, ROCKETMQ)
     data = answer(9) + answer(2, b"x" * 300) + answer(1, flag=0) + answer(1) + binary + answer(2)
     assert stream.feed(data, step) == [2, 1, 3]
-    assert stream.reader.held_bytes == 0
+    assert stream.reader.charged_bytes == 0
 
 
 @pytest.mark.usefixtures("loop")
@@ -157,9 +157,9 @@ def test_a_frame_that_nobody_asked_for_is_not_collected() -> None:
     stream = Stream(waiting=1)
     junk = answer(9, bytes(MB - 200))
     assert stream.feed(junk[:50]) == []
-    assert stream.reader.held_bytes == 50
+    assert stream.reader.charged_bytes == 50
     assert stream.feed(junk[50 : MB // 2]) == []
-    assert stream.reader.held_bytes == 0
+    assert stream.reader.charged_bytes == 0
     assert stream.feed(junk[MB // 2 :] + answer(1)) == [1]
 
 

@@ -10,7 +10,7 @@ from interop.harness import codes
 from rocketns.collect.asking import NAMES
 from rocketns.collect.upstream import Phase
 from rocketns.protocol.body.route import BrokerData, TopicRouteData, queue_data
-from rocketns.protocol.codes import KNOWN_NAMESPACES
+from rocketns.protocol.codes import RESERVED_NAMESPACES
 from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, TopicsDeleted, TopicsPut
 from tests.collect.virtual import BEGAN_S, Bench, Notes, script, seconds, watched
 
@@ -97,7 +97,7 @@ async def test_one_whose_settings_cannot_be_read_is_watched_without_them(
 ) -> None:
     """Too large, for example, or too busy each time."""
 
-    namespaces = KNOWN_NAMESPACES if code == 219 else ("",)
+    namespaces = RESERVED_NAMESPACES if code == 219 else ("",)
     bench.server.script.wrong[code] = 2
     await asyncio.sleep(3)
     assert bench.notes.begun == []

@@ -66,7 +66,7 @@ def peer_of(bytes address):
     """The 16 bytes of the IP address in host:port; None where there is none."""
     cdef Peer peer
     read_text(address, &peer)
-    return peer.address[:sizeof(peer.address)] if peer.is_known else None
+    return peer.address[:sizeof(peer.address)] if peer.has_address else None
 
 
 cdef class DecisionTable:

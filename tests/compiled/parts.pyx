@@ -124,7 +124,7 @@ def deferred(Reactors reactors):
 
 def tls_bytes(Reactors reactors):
     """The part of the incoming bytes that is OpenSSL's."""
-    return load(&reactors.shared.hosts.held_bytes[TLS])
+    return load(&reactors.shared.hosts.charged_bytes[TLS])
 
 
 def has_handled_all(Reactors reactors):

@@ -5,8 +5,8 @@ from libc.stdlib cimport calloc, free
 
 from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.connections.hosts cimport (
-    CONNECTIONS, OF_KNOWN, OF_STRANGERS, REQUESTS, TEXT_ROOM, HostRing, HostTable, claim_host, find_host, join_ring,
-    leave_ring, may_ask, may_connect, release_host, take_turn
+    CONNECTIONS, OF_BROKERS, OF_STRANGERS, REQUESTS, TEXT_ROOM, HostRing, HostTable, claim_host, find_host, join_ring,
+    leave_ring, may_ask, may_connect, release_host, next_turn
 )
 from rocketns._fast.system.threads cimport load
 
@@ -43,20 +43,20 @@ cdef class Waiting:
 
     def take(self):
         """The number of the next one; None if nobody waits."""
-        cdef Connection *connection = <Connection *>take_turn(self.turns, 1)
+        cdef Connection *connection = <Connection *>next_turn(self.turns, 1)
         return None if connection == NULL else self.numbers[<size_t>connection]
 
 
 cdef class LimitedHosts(HostTable):
     """The tokens of hosts, which reactors take."""
 
-    def may_ask(self, str host not None, bint is_known, int64_t now_ms):
+    def may_ask(self, str host not None, bint is_broker, int64_t now_ms):
         cdef bytes address = host.encode("ascii", "replace") + b":0"
         cdef uint16_t number = claim_host(&self.table, address)
         release_host(&self.table, number)
         if not load(&self.table.cost_ns[REQUESTS]):
             return True
-        return may_ask(&self.table, number, OF_KNOWN if is_known else OF_STRANGERS, now_ms)
+        return may_ask(&self.table, number, OF_BROKERS if is_broker else OF_STRANGERS, now_ms)
 
     def may_connect(self, str host not None, int64_t now_ms):
         cdef bytes address = host.encode("ascii", "replace") + b":0"

@@ -17,7 +17,7 @@ SECOND_NS = 1_000_000_000
 SETS = 1024
 PLACES = 8
 
-OF_STRANGERS, OF_KNOWN, OF_CONNECTIONS = range(3)
+OF_STRANGERS, OF_BROKERS, OF_CONNECTIONS = range(3)
 
 
 def cost_ns(per_second: int) -> int:
@@ -37,8 +37,8 @@ class Rates(Protocol):
     def limit(self, requests: int, connections: int) -> None:
         """From now on each host may make so many of them a second; 0 is no limit."""
 
-    def may_ask(self, host: str, is_known: bool, now_ms: int) -> bool:
-        """Take the token of a request. ``is_known``: a broker registered from the connection.
+    def may_ask(self, host: str, is_broker: bool, now_ms: int) -> bool:
+        """Take the token of a request. ``is_broker``: a broker registered from the connection.
 
         Such connections have a bucket of their own. So a broker's requests are not refused because of a flood of others
         at its address.
@@ -47,7 +47,7 @@ class Rates(Protocol):
     def may_connect(self, host: str, now_ms: int) -> bool:
         """Take the token of a new connection."""
 
-    def take_refused(self) -> list[tuple[str, int, int]]:
+    def drain_refused(self) -> list[tuple[str, int, int]]:
         """Hosts of which requests or connections were refused since the last call, and how many; not forgotten ones."""
 
     @property
@@ -95,11 +95,11 @@ class HostRates:
     def limit(self, requests: int, connections: int) -> None:
         self._requests_ns, self._connections_ns = cost_ns(requests), cost_ns(connections)
 
-    def may_ask(self, host: str, is_known: bool, now_ms: int) -> bool:
+    def may_ask(self, host: str, is_broker: bool, now_ms: int) -> bool:
         if not self._requests_ns:
             return True
         at = self._host(host)
-        if at.take(OF_KNOWN if is_known else OF_STRANGERS, self._requests_ns, now_ms * NS_PER_MS):
+        if at.take(OF_BROKERS if is_broker else OF_STRANGERS, self._requests_ns, now_ms * NS_PER_MS):
             return True
         at.requests += 1
         self.refused_requests += 1
@@ -115,7 +115,7 @@ class HostRates:
         self.refused_connections += 1
         return False
 
-    def take_refused(self) -> list[tuple[str, int, int]]:
+    def drain_refused(self) -> list[tuple[str, int, int]]:
         rows = []
         for hosts in self._sets:
             for name, host in hosts.items():

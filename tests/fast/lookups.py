@@ -139,7 +139,7 @@ standards = st.sampled_from(
 odd_numbers = st.sampled_from(
     ["1.0", "1e2", "-0", "00", "01", "105.0", '"105"', "null", "true", "2147483648", "-2147483649", "9" * 19, "9" * 20]
 )
-odd_values = st.one_of(odd_numbers, st.builds(json.dumps, json_values))
+lenient_values = st.one_of(odd_numbers, st.builds(json.dumps, json_values))
 
 
 @st.composite
@@ -185,9 +185,9 @@ def json_headers(draw: st.DrawFn) -> bytes:
         if change == "leave out":
             members = members[:at] + members[at + 1 :] or members
         elif change == "unknown":
-            members = [*members, ("unknown", draw(odd_values))]
+            members = [*members, ("unknown", draw(lenient_values))]
         else:
-            odd = (members[at][0], draw(odd_values))
+            odd = (members[at][0], draw(lenient_values))
             members = [*members, odd] if change == "twice" else [*members[:at], odd, *members[at + 1 :]]
     end = draw(st.sampled_from(["", "", "", "\n", " ", "\r\n", "\n\n", "x", "\0"]))
     return _object(members, separators).encode() + end.encode()
@@ -247,7 +247,7 @@ class PublishedWorld(World):
         """Process a request, then publish its change."""
         tables = self.context.tables
         self.context.note(unregister_brokers(tables, self.context.unregister_queue.take(10**6), self.now.ms))
-        self.publisher.publish(self.context.take_events())
+        self.publisher.publish(self.context.drain_events())
 
     def reference(self, frame: bytes, serialize_type: SerializeType = SerializeType.JSON) -> bytes | None:
         """The whole answer to a frame; `CLOSES`, or None where there is none."""

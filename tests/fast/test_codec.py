@@ -279,10 +279,10 @@ def test_odd_values_have_a_limit() -> None:
     assert len(json_passes.id_map(table, as_int)) == CONVERTED_VALUES_MAX
     with pytest.raises(ValueError, match="more than"):
         json_passes.id_map(table | {"x": "5"}, as_int)
-    odd_topic = wrapper._topic_config
+    lenient_topic = wrapper._topic_config
     with pytest.raises(ValueError, match="more than"):
         json_passes.topic_tables({str(number): {"perm": "6"} for number in range(CONVERTED_VALUES_MAX + 1)},
-                                queue_data, odd_topic, 16, 6)  # fmt: skip
+                                queue_data, lenient_topic, 16, 6)  # fmt: skip
 
 
 def floats_in(value: Any) -> list[float]:

@@ -297,9 +297,9 @@ def limited(kind: type[Rates], requests: int = 0, connections: int = 0) -> Rates
     return rates
 
 
-def asked(rates: Rates, host: str, count: int, now_ms: int = NOW_MS, *, is_known: bool = False) -> int:
+def asked(rates: Rates, host: str, count: int, now_ms: int = NOW_MS, *, is_broker: bool = False) -> int:
     """How many of so many requests are let through."""
-    return sum(rates.may_ask(host, is_known, now_ms) for _ in range(count))
+    return sum(rates.may_ask(host, is_broker, now_ms) for _ in range(count))
 
 
 @BOTH
@@ -310,7 +310,7 @@ def test_a_host_has_one_second_s_worth_at_once_and_so_much_again_in_each_second(
     assert [asked(rates, FLOODER, 9, NOW_MS + ms) for ms in (99, 100, 400)] == [0, 1, 3]
     assert asked(rates, FLOODER, 20, NOW_MS + 9_000) == 10  # a pause saves no more
     assert asked(rates, QUIET, 10) == 10
-    assert asked(rates, FLOODER, 20, NOW_MS + 9_000, is_known=True) == 10
+    assert asked(rates, FLOODER, 20, NOW_MS + 9_000, is_broker=True) == 10
     assert asked(limited(kind), FLOODER, 1_000) == 1_000
 
 
@@ -335,13 +335,13 @@ def test_both_versions_decide_the_same(
 ) -> None:
     both: list[Rates] = [limited(kind, requests, connections) for kind in (HostRates, LimitedHosts)]
     now_ms = NOW_MS
-    for host, is_known, passed_ms in steps:
+    for host, is_broker, passed_ms in steps:
         now_ms += passed_ms
         decided = {
-            one.may_connect(host, now_ms) if is_known is None else one.may_ask(host, is_known, now_ms) for one in both
+            one.may_connect(host, now_ms) if is_broker is None else one.may_ask(host, is_broker, now_ms) for one in both
         }
         assert len(decided) == 1
-    assert sorted(both[0].take_refused()) == sorted(both[1].take_refused())
+    assert sorted(both[0].drain_refused()) == sorted(both[1].drain_refused())
     assert both[0].refused_requests == both[1].refused_requests
     assert both[0].refused_connections == both[1].refused_connections
 

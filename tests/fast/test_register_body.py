@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from interop.harness.payloads import block, compressed_body, data_version, dumps, register_body, topic_config, wrapper
 from rocketns._fast.codec import json_passes, registration
-from rocketns._fast.codec.registration import KnownTopics
+from rocketns._fast.codec.registration import RegisteredTopics
 from rocketns.errors import BodyDecodeError
 from rocketns.javatext import parse_int
 from rocketns.protocol import spec
@@ -119,7 +119,7 @@ def declared_blocks(data: bytes, mappings: bool) -> Any:
     return body.data_version.data, queues, 0, body.filter_servers.data, body.mappings.blocks if mappings else []
 
 
-def compiled_blocks(data: bytes, mappings: bool, known: KnownTopics | None = None) -> Any:
+def compiled_blocks(data: bytes, mappings: bool, known: RegisteredTopics | None = None) -> Any:
     try:
         return registration.read_blocks(data, mappings, queue_data, known)
     except ValueError:
@@ -136,7 +136,7 @@ def check_blocks(inflated: bytes) -> bool:
     for mappings in (False, True):
         declared = declared_blocks(inflated, mappings)
         assert compiled_blocks(inflated, mappings) == declared
-        assert compiled_blocks(inflated, mappings, KnownTopics()) in (None, declared)
+        assert compiled_blocks(inflated, mappings, RegisteredTopics()) in (None, declared)
         taken = taken or declared != REFUSED
     return taken
 

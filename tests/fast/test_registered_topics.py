@@ -139,11 +139,11 @@ def changes_nothing(steps: list[Step], properties: str) -> None:
         (Path(home) / "a").mkdir()
         (Path(home) / "b").mkdir()
         spared, plain = PublishedWorld(Path(home) / "a", properties), World(Path(home) / "b", properties)
-        spared.context.known_topics = partial(PublishedTopics, spared.slots)
+        spared.context.registered_topics = partial(PublishedTopics, spared.slots)
         plain.peer = spared.peer
         for step in steps:
             assert play(spared, step) == play(plain, step)
-            plain.context.take_events()
+            plain.context.drain_events()
             plain.context.tables.static_topics.clear()
             plain.context.tables.changed_groups.clear()
             spared.publish()
@@ -292,10 +292,10 @@ def test_a_known_topic_before_a_blank_is_not_one_that_came_twice(
 ) -> None:
     """The parser sees it in both of its tries."""
     world = PublishedWorld(tmp_path)
-    world.context.known_topics = partial(PublishedTopics, world.slots)
+    world.context.registered_topics = partial(PublishedTopics, world.slots)
     play(world, table(1))
     world.publish()
-    world.context.take_events()
+    world.context.drain_events()
     monkeypatch.setattr(register_broker_body, "decode_plain", None)
     play(world, written(entry("T1", 8) + " ,\n" + entry("T3", 4)))
     assert [*world.context.tables.topic_queue_table] == ["T1", "T2", "T3"]

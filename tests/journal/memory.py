@@ -33,7 +33,7 @@ class MemoryWriter(Writer):
     def start(self, after_attempt: Callable[[], None] = lambda: None) -> None: ...
 
     @property
-    def takes_more(self) -> bool:
+    def has_room(self) -> bool:
         return not self.stuck
 
     @property

@@ -28,7 +28,7 @@ class Unsynced(MemoryWriter):
         self.synced: list[bool] = []
 
     @property
-    def takes_more(self) -> bool:
+    def has_room(self) -> bool:
         return True
 
     def push(self, chunk: Chunk, *, sync: bool = True) -> None:

@@ -48,7 +48,7 @@ def guarded(world: World, mode: Mode, *principals: Principal) -> World:
     """The world with a master, and a policy."""
     world.context.guard.policy = Policy(principals, takeover=mode)
     assert register(world, OLD).code == ResponseCode.SUCCESS
-    world.context.take_events()
+    world.context.drain_events()
     return world
 
 
@@ -68,7 +68,7 @@ def test_an_enforcing_guard_refuses_and_touches_nothing(world: World) -> None:
 
 def test_the_event_says_who_would_have_lost_what(world: World) -> None:
     register(guarded(world, Mode.ENFORCE), NEW, AccessKey="k1")
-    (event,) = refusals(world.context.take_events())
+    (event,) = refusals(world.context.drain_events())
     fields = dict(event.fields)
     assert (event.host, event.access_key, event.is_enforced) == ("10.0.0.2", "k1", True)
     assert {name: fields[name] for name in ("holder", "brokerName", "brokerAddr", "brokerId")} == {
@@ -250,7 +250,7 @@ NK = {"namespace": "ns", "key": "k"}
 
 
 def trail_of(world: World) -> list[AdminRequested]:
-    return [event for event in world.context.take_events() if isinstance(event, AdminRequested)]
+    return [event for event in world.context.drain_events() if isinstance(event, AdminRequested)]
 
 
 def last(world: World) -> AdminRequested:
@@ -281,7 +281,7 @@ def test_a_change_is_told_with_before_and_after(
 ) -> None:
     world.register("T", "U")
     world.ask(100, NK | {"value": "v"})
-    world.context.take_events()
+    world.context.drain_events()
     world.ask(code, ext, body)
     event = last(world)
     told = [json.loads(text) if text is not None and text[0] == "{" else text for text in (event.before, event.after)]
@@ -294,7 +294,7 @@ def test_passwords_and_signatures_are_not_told(world: World) -> None:
     assert event.fields == (("namespace", "ns"), ("key", "dbPassword"))
     assert "s3cret" not in str(event)
     world.ask(318, None, b"storePassword=s3cret")
-    assert "s3cret" not in str(world.context.take_events()[-1:])
+    assert "s3cret" not in str(world.context.drain_events()[-1:])
 
 
 @pytest.mark.parametrize("char", ["\x01", "\\", '"', "\ud800", "\u202e", "😀"])
@@ -313,10 +313,10 @@ def test_repeated_requests_without_effect_are_counted_in_one_event(world: World)
     for _ in range(500):
         world.ask(216, {"topic": "nope"})
     assert len(trail_of(world)) == 1
-    assert [(one.code, one.count, one.address) for one in world.context.trail.take_counted()] == [
+    assert [(one.code, one.count, one.address) for one in world.context.trail.drain_counted()] == [
         (216, 499, "10.9.9.9:1234")
     ]
-    assert world.context.trail.take_counted() == []
+    assert world.context.trail.drain_counted() == []
     world.ask(216, {"topic": "nope"})
     assert len(trail_of(world)) == 1
 
@@ -338,4 +338,4 @@ def test_many_senders_are_counted_as_one(world: World) -> None:
         world.peer = Connection(f"10.0.{number // 200}.{number % 200}:1")
         world.ask(216, {"topic": "nope"})
     assert len(trail_of(world)) == SENDERS_MAX + 1
-    assert [(one.host, one.count) for one in world.context.trail.take_counted()] == [(EVERYBODY, 99)]
+    assert [(one.host, one.count) for one in world.context.trail.drain_counted()] == [(EVERYBODY, 99)]

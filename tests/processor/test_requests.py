@@ -143,7 +143,7 @@ NK = {"namespace": "ns", "key": "k"}
 def test_a_put_or_a_deletion_that_changes_nothing_is_no_event(world: World) -> None:
     for code in (100, 100, 102, 102):
         world.ask(code, NK | {"value": "v"})
-    assert [event.value for event in world.context.take_events() if isinstance(event, KvChanged)] == ["v", None]
+    assert [event.value for event in world.context.drain_events() if isinstance(event, KvChanged)] == ["v", None]
 
 
 @pytest.mark.parametrize(("name", "value"), [("kvBytesMax", "v" * 300), ("kvValueBytesMax", "v" * 301)])
@@ -153,7 +153,7 @@ def test_a_value_beyond_a_limit_is_refused(tmp_path: Path, name: str, value: str
     reply = world.ask(100, NK | {"value": value})
     assert (reply.code, f"more than rocketns.{name}=" in (reply.remark or "")) == (1, True)
     assert (world.context.kv_config.config_table, (tmp_path / "kv.json").exists()) == ({}, False)
-    assert [type(event) for event in world.context.take_events()] == [AdminRequested]
+    assert [type(event) for event in world.context.drain_events()] == [AdminRequested]
 
 
 @pytest.mark.parametrize(("namespace", "refused"), [("ORDER_TOPIC_CONFIG", True), ("ns", False)])

@@ -18,7 +18,7 @@ import pytest
 from interop.harness import codes
 from interop.harness.payloads import data_version, register_body, topic_config
 from rocketns.journal import restore as restore_module
-from rocketns.journal.restore import GivenUpError, Restored, restore
+from rocketns.journal.restore import RestoreCancelled, Restored, restore
 from rocketns.protocol.body.route import DataVersion
 from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.filling import fill
@@ -287,10 +287,10 @@ def test_the_first_boot_of_all_may_be_seeded(tmp_path: Path) -> None:
 
 def test_reading_ends_when_nobody_wants_the_routes_any_more(tmp_path: Path) -> None:
     two(tmp_path).close()
-    given_up = threading.Event()
-    given_up.set()
-    with pytest.raises(GivenUpError):
-        restore(tmp_path, "n1", NOW, 86_400, given_up)
+    is_cancelled = threading.Event()
+    is_cancelled.set()
+    with pytest.raises(RestoreCancelled):
+        restore(tmp_path, "n1", NOW, 86_400, is_cancelled)
 
 
 SEED = new_seed()

@@ -15,7 +15,7 @@ class HttpPeer:
     host: str
     served: list[str]
 
-    def take_turn(self) -> None:
+    def next_turn(self) -> None:
         self.served.append(self.host)
 
 

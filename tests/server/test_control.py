@@ -56,7 +56,7 @@ class Peer:
     def __init__(self, host: str) -> None:
         self.address, self.host = f"{host}:1", host
         self.in_flight = 0
-        self.is_full = self.has_ended = self.is_known = False
+        self.is_full = self.has_ended = self.is_broker = False
         self.is_open = True
         self.aborted: list[Any] = []
 
@@ -96,7 +96,7 @@ class Served:
 class NoBrokers:
     has_waiting = False
 
-    def is_known(self, _connection: Any) -> bool:
+    def is_broker(self, _connection: Any) -> bool:
         return False
 
     def apply(self) -> None:
@@ -233,7 +233,7 @@ def test_a_change_that_cannot_be_published_or_logged_is_answered(
             monkeypatch.setattr(delivery, "log_events", fail)
             registered(client, unlogged)
             assert route(client, unlogged.topic("T"))
-            assert context.known_topics is not None
+            assert context.registered_topics is not None
             monkeypatch.undo()
             monkeypatch.setattr(Publisher, "publish", fail)
             registered(client, names)
@@ -246,7 +246,7 @@ def test_a_change_that_cannot_be_published_or_logged_is_answered(
     finally:
         server.stop()
     assert is_ready(context, server.clock.now())
-    assert context.known_topics is None
+    assert context.registered_topics is None
 
 
 @pytest.mark.parametrize(("goes", "told"), [(False, ["10.0.0.2:1"]), (True, [])], ids=["serving", "going away"])

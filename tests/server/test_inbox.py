@@ -34,7 +34,7 @@ def host_of(key: str) -> str:
 class Named(str):
     """A connection that is its name."""
 
-    is_known = False
+    is_broker = False
 
     @property
     def host(self) -> str:
@@ -56,7 +56,7 @@ class NamedInbox(Inbox):
 
     def named(self, name: str) -> Any:
         named = Named(name)
-        named.is_known = name in self._known
+        named.is_broker = name in self._known
         return named
 
     def park(self, connection: Any) -> list[WaitingFrame]:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness.supervisor import Supervisor as StandIn
-from rocketns._fast.system.process import give_back_free_memory
+from rocketns._fast.system.process import release_free_memory
 from rocketns.errors import StartupError
 from rocketns.server import listening
 from rocketns.server.clock import Jobs
@@ -189,7 +189,7 @@ def test_free_memory_below_a_block_in_use_goes_back() -> None:
         return sum(pages_in_memory(place, place + BLOCK_BYTES) for place in places[:-1])
 
     before = held()
-    give_back_free_memory()
+    release_free_memory()
     assert held() < before / 4
     assert len(pinned) == BLOCK_BYTES
 

@@ -46,7 +46,7 @@ def numbers(counts: Counts) -> dict[Outcome, int]:
 
 
 def due(judging: Judge) -> Waiting:
-    (found,) = judging.questions.take_due(ASK_AFTER_S)
+    (found,) = judging.questions.pop_due(ASK_AFTER_S)
     return found
 
 
@@ -59,7 +59,7 @@ def settle(judging: Judge, upstream: bytes, own: bytes) -> Outcome:
 def test_a_read_that_differs_is_asked_again_after_a_second_and_not_before() -> None:
     judging = judge()
     assert take(judging, pair(HERE, THERE)) is None
-    assert list(judging.questions.take_due(ASK_AFTER_S - 0.01)) == []
+    assert list(judging.questions.pop_due(ASK_AFTER_S - 0.01)) == []
     assert due(judging).pair.request == request()
     assert numbers(judging.counts) == {}
 

@@ -19,7 +19,7 @@ from rocketns.client.remoting_client import RemotingClient
 from rocketns.config.tls import TlsConfig
 from rocketns.shadow import half
 from rocketns.shadow import judge as judging_process
-from rocketns.shadow.half import settings, taken_from
+from rocketns.shadow.half import copied_settings, settings
 from rocketns.shadow.judge import Judging, Repeater
 from rocketns.shadow.judging import Judge
 from rocketns.shadow.pairs import Outcome
@@ -124,7 +124,7 @@ supportActingMaster=true
 
 
 def test_the_half_takes_the_upstream_s_properties_without_places_and_what_it_would_not_start_with() -> None:
-    taken = taken_from(JAVA)
+    taken = copied_settings(JAVA)
     assert taken == {
         "orderMessageEnable": "true", "rocketmqHome": "/opt/rocketmq", "serverWorkerThreads": "8",
         "supportActingMaster": "true",

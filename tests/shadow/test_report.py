@@ -21,7 +21,7 @@ from rocketns.shadow.page import live_page, report
 from rocketns.shadow.pairs import NAMES_MAX, OTHERS, Counts, MemberDifference, Outcome, Samples
 from rocketns.shadow.recording import read_recording
 from rocketns.shadow.running import reached_at
-from rocketns.shadow.standing import ENOUGH_MS, Mood, Standing, summary, verdict_on
+from rocketns.shadow.standing import ENOUGH_MS, Comparison, Mood, summary, verdict_on
 from rocketns.shadow.status import StatusPort
 from tests.shadow.frames import PAIR, answer, kept, pair, request, route
 
@@ -58,7 +58,7 @@ def hostile_counts() -> Counts:
     return counts
 
 
-def shown(counts: Counts | None = None, **fields: Any) -> Standing:
+def shown(counts: Counts | None = None, **fields: Any) -> Comparison:
     known: dict[str, Any] = {
         "upstream": "java:9876",
         "address": "ns:9876",
@@ -67,11 +67,11 @@ def shown(counts: Counts | None = None, **fields: Any) -> Standing:
         "relay": {"open": 3},
         "skipped": 2,
     }
-    return Standing(hostile_counts() if counts is None else counts, **known | fields)
+    return Comparison(hostile_counts() if counts is None else counts, **known | fields)
 
 
-def standing(counts: Counts, ran_ms: int = ENOUGH_MS, **fields: Any) -> Standing:
-    return Standing(counts, "java:9876", "ns:9876", PAIR.at_ms - 1000, PAIR.at_ms - 1000 + ran_ms, **fields)
+def standing(counts: Counts, ran_ms: int = ENOUGH_MS, **fields: Any) -> Comparison:
+    return Comparison(counts, "java:9876", "ns:9876", PAIR.at_ms - 1000, PAIR.at_ms - 1000 + ran_ms, **fields)
 
 
 def equal(number: int) -> Counts:

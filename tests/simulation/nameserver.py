@@ -429,7 +429,7 @@ def substituted(world: World) -> Iterator[None]:
     replaced: list[tuple[Any, str, Callable[..., Any]]] = [
         (namesrv_controller, "bind", bind),
         (namesrv_controller, "fit_connections", lambda _limits: None),
-        (namesrv_controller, "give_back_free_memory", lambda: None),
+        (namesrv_controller, "release_free_memory", lambda: None),
         (namesrv_controller, "FileWriter", lambda **limits: FileWork(working(world.running), **limits)),
         (resolving, "is_own", is_own),
         (journal, "Writer", lambda store, retention: JournalWork(store, retention, working(world.running))),

@@ -71,12 +71,12 @@ class VirtualConnection:
                 self._is_opened = True
                 address = "{}:{}".format(*self.socket.remote)
                 self._reactors.push("opened", self.number, 0, False, (address, None, b"", 0))
-            self.take_frames()
+            self.process_frames()
         ended = self.socket.has_ended
         if ended and not self.socket.received and not self._is_closed:
             self.close(Ending.FAILED if ended == "rst" else Ending.PEER_CLOSED)
 
-    def take_frames(self) -> None:
+    def process_frames(self) -> None:
         """Hand over what control may have now."""
         at = 0
         while not self._must_wait:
@@ -98,13 +98,13 @@ class VirtualConnection:
 
     def go_on(self) -> None:
         """There is room again."""
-        self.take_frames()
+        self.process_frames()
         if self.socket.received or self.socket.has_ended:
             self.readable()
 
-    def reply(self, done: int, data: bytes, awaits_taken: bool) -> None:
+    def reply(self, done: int, data: bytes, awaits_delivery: bool) -> None:
         self.in_flight -= min(self.in_flight, done)
-        self._is_awaited |= awaits_taken
+        self._is_awaited |= awaits_delivery
         if data:
             self.active_ms = self._reactors.now_ms()
             self.socket.send(data)
@@ -117,7 +117,7 @@ class VirtualConnection:
             return
         if self._is_awaited and self.socket.unsent_bytes <= self._reactors.limits["high_water_bytes"]:
             self._is_awaited = False
-            self._reactors.push("answers_taken", self.number)
+            self._reactors.push("answers_delivered", self.number)
         if self._is_ending and not self.socket.unsent:
             self.close(Ending.ENDED)
         else:
@@ -212,10 +212,10 @@ class VirtualReactors:
         if ending is not None:
             self.push("closed", connection.number, ending)
 
-    def reply(self, number: int, done: int, data: bytes, awaits_taken: bool = False, *_more: object) -> None:
+    def reply(self, number: int, done: int, data: bytes, awaits_delivery: bool = False, *_more: object) -> None:
         connection = self.connections_by_number.get(number)
         if connection is not None:
-            connection.reply(done, bytes(data), awaits_taken)
+            connection.reply(done, bytes(data), awaits_delivery)
 
     def end(self, number: int) -> None:
         connection = self.connections_by_number.get(number)

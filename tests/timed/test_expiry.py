@@ -25,7 +25,7 @@ INTERVAL = 5 * SECOND
 NO_IDLE = {"serverChannelMaxIdleTimeSeconds": 0}
 
 
-def is_known(client: Client, names: Names) -> bool:
+def is_broker(client: Client, names: Names) -> bool:
     """Whether any request still shows the broker: group, cluster, its topic's route, or version query."""
     shown = {
         group(client, names.broker) is not None,
@@ -44,10 +44,10 @@ def test_a_broker_that_full_tables_refuse_stays_in_the_routes(timed_server: Time
         for _ in range(3):
             pass_time(server, DEFAULT_TIMEOUT - INTERVAL)
             assert register(broker, names, ("T", "U", "V")).code == codes.SYSTEM_ERROR
-        assert is_known(client, names)
+        assert is_broker(client, names)
         assert route(client, names.topic("V")) is None
         pass_time(server, DEFAULT_TIMEOUT + INTERVAL)
-        eventually(lambda: not is_known(client, names))
+        eventually(lambda: not is_broker(client, names))
 
 
 TIMEOUT = 20 * SECOND

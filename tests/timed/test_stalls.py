@@ -30,7 +30,7 @@ def settle(server: TimedServer) -> None:
     pass_time(server, 4 * ROUND, step_ms=ROUND)
 
 
-def is_known(client: Client, names: Names) -> bool:
+def is_broker(client: Client, names: Names) -> bool:
     return group(client, names.broker) is not None
 
 
@@ -46,10 +46,10 @@ def test_a_stall_expires_no_broker(
         server.advance(STALL)
         assert [LINE in one.getMessage() for one in caplog.records if one.name == "rocketns.stall"] == [True]
         pass_time(server, TIMEOUT // 2)
-        assert is_known(client, names)
+        assert is_broker(client, names)
         assert is_open(broker)
         pass_time(server, 6 * SECOND)
-        assert not is_known(client, names)
+        assert not is_broker(client, names)
         assert broker.is_closed_by_server()
 
 
@@ -62,9 +62,9 @@ def test_a_heartbeat_after_a_stall_takes_the_grace_back(timed_server: TimedServe
         settle(server)
         heartbeat(broker, names)
         pass_time(server, TIMEOUT - SECOND)
-        assert is_known(client, names)
+        assert is_broker(client, names)
         pass_time(server, 7 * SECOND)
-        assert not is_known(client, names)
+        assert not is_broker(client, names)
 
 
 def test_an_overdue_broker_is_heard_before_it_expires(timed_server: TimedServerFactory, names: Names) -> None:
@@ -82,7 +82,7 @@ def test_an_overdue_broker_is_heard_before_it_expires(timed_server: TimedServerF
         server.call(stop_and_go_on)
         assert heartbeat(broker, names).code == 0
         settle(server)
-        assert is_known(client, names)
+        assert is_broker(client, names)
 
 
 def test_idle_connections_get_the_missed_time(timed_server: TimedServerFactory) -> None:
@@ -120,11 +120,11 @@ def test_a_connection_that_ends_in_a_stall_takes_no_broker_along(
         broker.close()
         eventually(lambda: LINE in caplog.text)
         settle(server)
-        assert is_known(client, names)
+        assert is_broker(client, names)
         pass_time(server, TIMEOUT - 10 * SECOND)
-        assert is_known(client, names)
+        assert is_broker(client, names)
         pass_time(server, 20 * SECOND)
-        assert not is_known(client, names), "it never came back"
+        assert not is_broker(client, names), "it never came back"
 
 
 def test_after_a_stall_the_end_of_a_connection_counts_again(timed_server: TimedServerFactory, names: Names) -> None:
@@ -135,7 +135,7 @@ def test_after_a_stall_the_end_of_a_connection_counts_again(timed_server: TimedS
         server.advance(STALL)
         pass_time(server, 15 * SECOND)
         broker.close()
-        eventually(lambda: not is_known(client, names))
+        eventually(lambda: not is_broker(client, names))
 
 
 def test_a_suspended_machine_expires_no_broker(
@@ -148,11 +148,11 @@ def test_a_suspended_machine_expires_no_broker(
         server.call(lambda: server.clock.suspend(STALL))
         broker.close()
         eventually(lambda: f"The machine was suspended for {STALL} ms of it" in caplog.text)
-        assert is_known(client, names)
+        assert is_broker(client, names)
         pass_time(server, TIMEOUT - SECOND)
-        assert is_known(client, names)
+        assert is_broker(client, names)
         pass_time(server, 7 * SECOND)
-        assert not is_known(client, names)
+        assert not is_broker(client, names)
 
 
 @pytest.mark.parametrize("by_ms", [-(10**12), 3_600_000])
@@ -169,9 +169,9 @@ def test_the_wall_clock_decides_nothing(
         heartbeat(broker, names)
         server.call(lambda: server.clock.set_wall(by_ms // 2))
         pass_time(server, TIMEOUT - SECOND)
-        assert is_known(client, names)
+        assert is_broker(client, names)
         pass_time(server, 7 * SECOND)
-        assert not is_known(client, names)
+        assert not is_broker(client, names)
     assert not [one for one in caplog.records if one.name == "rocketns.stall"]
 
 

@@ -42,7 +42,7 @@ cdef class Networks:
 # The IP address of a peer. Without one it is in no network.
 cdef struct Peer:
     uint8_t address[ADDRESS_BYTES]
-    uint8_t is_known
+    uint8_t has_address
 
 cdef void read_socket_address(const sockaddr_storage *address, Peer *peer) noexcept nogil
 cdef void read_text(const char *address, Peer *peer) noexcept nogil

@@ -20,9 +20,9 @@ cdef uint64_t MAPPED_MASK = UINT64_MAX << IPV4_BITS  # of the second word: the p
 
 cdef inline uint64_t read_word(const uint8_t *data) noexcept nogil:
     cdef uint64_t word = 0
-    cdef int place
-    for place in range(8):
-        word = word << 8 | data[place]
+    cdef int index
+    for index in range(8):
+        word = word << 8 | data[index]
     return word
 
 
@@ -49,9 +49,9 @@ cdef inline int collect_flags(const NetworkTable *table, const uint8_t *address,
     cdef uint64_t at_least = MAPPED_MASK if first == 0 and second >> IPV4_BITS == 0xFFFF else 0
     cdef const Network *network
     cdef int flags = 0
-    cdef size_t place
-    for place in range(table.count):
-        network = &table.networks[place]
+    cdef size_t index
+    for index in range(table.count):
+        network = &table.networks[index]
         if (
             (first ^ network.first) & network.first_mask
             | (second ^ network.second) & network.second_mask
@@ -123,14 +123,14 @@ cdef bint is_ipv4(const uint8_t *address) noexcept nogil:
 
 cdef void read_socket_address(const sockaddr_storage *address, Peer *peer) noexcept nogil:
     """Any thread. A family other than IPv4 and IPv6 has no address."""
-    peer.is_known = True
+    peer.has_address = True
     if family_of(address) == AF_INET:
         memcpy(peer.address, IPV4_MAPPED, IPV4_AT)
         memcpy(peer.address + IPV4_AT, ipv4_of(address), IPV4_BYTES)
     elif family_of(address) == AF_INET6:
         memcpy(peer.address, ipv6_of(address), ADDRESS_BYTES)
     else:
-        peer.is_known = False
+        peer.has_address = False
 
 
 cdef void read_text(const char *address, Peer *peer) noexcept nogil:
@@ -139,7 +139,7 @@ cdef void read_text(const char *address, Peer *peer) noexcept nogil:
     cdef const char *colon = strrchr(address, c":")
     cdef size_t length = 0 if colon == NULL else <size_t>(colon - address)
     cdef const char *scope = <const char *>memchr(address, c"%", length)
-    peer.is_known = False
+    peer.has_address = False
     if scope != NULL:
         length = <size_t>(scope - address)
     if length >= TEXT_ROOM:
@@ -147,7 +147,7 @@ cdef void read_text(const char *address, Peer *peer) noexcept nogil:
     memcpy(host, address, length)
     host[length] = 0
     if inet_pton(AF_INET6, host, peer.address) == 1:
-        peer.is_known = True
+        peer.has_address = True
     elif inet_pton(AF_INET, host, peer.address + IPV4_AT) == 1:
         memcpy(peer.address, IPV4_MAPPED, IPV4_AT)
-        peer.is_known = True
+        peer.has_address = True

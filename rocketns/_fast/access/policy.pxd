@@ -68,11 +68,11 @@ cdef inline const Decision *bucket_of(const Decisions *decisions, const Digest *
 cdef inline bint is_remembered(const Decisions *decisions, const Digest *digest) noexcept nogil:
     """Any thread."""
     cdef const Decision *bucket = bucket_of(decisions, digest)
-    cdef int place
-    for place in range(BUCKET_DECISIONS):
+    cdef int index
+    for index in range(BUCKET_DECISIONS):
         if (
-            load(&bucket[place].words[0]) == <int64_t>digest.words[0]
-            and load(&bucket[place].words[1]) == <int64_t>digest.words[1]
+            load(&bucket[index].words[0]) == <int64_t>digest.words[0]
+            and load(&bucket[index].words[1]) == <int64_t>digest.words[1]
         ):
             return True
     return False
@@ -92,27 +92,27 @@ cdef struct Policy:
     LookupKeys keys
 
 # What a reactor knows of a generation. Its thread only.
-cdef struct KnownPolicy:
+cdef struct PolicyCopy:
     int64_t generation
     Decisions *decisions
     LookupKeys keys
 
 cdef int put_in_force(Policy *policy, Networks networks, bint guards_lookups, bint closes_strangers) except -1
 cdef bint remember_frame(Policy *policy, const uint8_t *frame, size_t size) noexcept
-cdef void know_policy(Policy *policy, KnownPolicy *known) noexcept nogil
+cdef void refresh_policy(Policy *policy, PolicyCopy *copy) noexcept nogil
 
 
-cdef inline bint may_look_up(const KnownPolicy *known, const RouteRequest *request) noexcept nogil:
+cdef inline bint may_look_up(const PolicyCopy *copy, const RouteRequest *request) noexcept nogil:
     """Reactor thread only. Whether control has allowed this lookup of a connection whose lookups are guarded.
 
-    ``known`` is of the generation that the connection was judged by: if another connection's turn brought a newer one,
+    ``copy`` is of the generation that the connection was judged by: if another connection's turn brought a newer one,
     this turn began with `turns.admit`.
     """
     cdef Digest digest
-    return digest_lookup(request, &known.keys, &digest) and is_remembered(known.decisions, &digest)
+    return digest_lookup(request, &copy.keys, &digest) and is_remembered(copy.decisions, &digest)
 
 
-cdef inline void copy_policy(const Policy *policy, KnownPolicy *known) noexcept nogil:
+cdef inline void copy_policy(const Policy *policy, PolicyCopy *copy) noexcept nogil:
     """Reactor thread only, with the mutex."""
-    known.generation = load(&policy.generation)
-    known.decisions, known.keys = policy.decisions, policy.keys
+    copy.generation = load(&policy.generation)
+    copy.decisions, copy.keys = policy.decisions, policy.keys

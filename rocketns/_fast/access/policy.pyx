@@ -30,16 +30,16 @@ cdef void remember(Decisions *decisions, const Digest *digest) noexcept nogil:
     Those of earlier policies are replaced like the others: nobody has their key any more.
     """
     cdef Decision *bucket = <Decision *>bucket_of(decisions, digest)
-    cdef Decision *free_place = &bucket[digest.words[1] & (BUCKET_DECISIONS - 1)]
-    cdef int place
+    cdef Decision *free_entry = &bucket[digest.words[1] & (BUCKET_DECISIONS - 1)]
+    cdef int index
     if is_remembered(decisions, digest):
         return
-    for place in range(BUCKET_DECISIONS):
-        if load(&bucket[place].words[0]) == 0 and load(&bucket[place].words[1]) == 0:
-            free_place = &bucket[place]
+    for index in range(BUCKET_DECISIONS):
+        if load(&bucket[index].words[0]) == 0 and load(&bucket[index].words[1]) == 0:
+            free_entry = &bucket[index]
             break
-    store(&free_place.words[0], <int64_t>digest.words[0])
-    store(&free_place.words[1], <int64_t>digest.words[1])
+    store(&free_entry.words[0], <int64_t>digest.words[0])
+    store(&free_entry.words[1], <int64_t>digest.words[1])
 
 
 cdef int put_in_force(Policy *policy, Networks networks, bint guards_lookups, bint closes_strangers) except -1:
@@ -77,10 +77,10 @@ cdef bint remember_frame(Policy *policy, const uint8_t *frame, size_t size) noex
     return True
 
 
-cdef void know_policy(Policy *policy, KnownPolicy *known) noexcept nogil:
+cdef void refresh_policy(Policy *policy, PolicyCopy *copy) noexcept nogil:
     """Reactor thread only. Learn the policy in force, without judging a connection by it."""
-    if known.generation == load(&policy.generation):
+    if copy.generation == load(&policy.generation):
         return
     pthread_mutex_lock(&policy.mutex)
-    copy_policy(policy, known)
+    copy_policy(policy, copy)
     pthread_mutex_unlock(&policy.mutex)

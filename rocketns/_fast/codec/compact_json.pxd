@@ -56,7 +56,7 @@ cdef inline bint take(Cursor *cursor, uint8_t byte) noexcept nogil:
     return True
 
 
-cdef inline bint take_bytes(Cursor *cursor, const char *expected, size_t length) noexcept nogil:
+cdef inline bint match_bytes(Cursor *cursor, const char *expected, size_t length) noexcept nogil:
     if left(cursor) < length or memcmp(cursor.at, expected, length) != 0:
         return False
     cursor.at += length
@@ -72,10 +72,10 @@ cdef inline bint same_text(const Text *one, const Text *other) noexcept nogil:
 
 
 cdef inline bint is_ascii(const Text *text) noexcept nogil:
-    cdef size_t place
+    cdef size_t index
     cdef uint8_t seen = 0
-    for place in range(text.length):
-        seen |= text.start[place]
+    for index in range(text.length):
+        seen |= text.start[index]
     return seen < 0x80
 
 
@@ -219,11 +219,11 @@ cdef inline bint skip_value(Cursor *cursor, int depth) noexcept nogil:
     if byte == c'[':
         return skip_array(cursor, depth + 1)
     if byte == c't':
-        return take_bytes(cursor, "true", 4)
+        return match_bytes(cursor, "true", 4)
     if byte == c'f':
-        return take_bytes(cursor, "false", 5)
+        return match_bytes(cursor, "false", 5)
     if byte == c'n':
-        return take_bytes(cursor, "null", 4)
+        return match_bytes(cursor, "null", 4)
     return scan_long(cursor, &ignored)
 
 

@@ -50,7 +50,7 @@ cdef inline void skip_blanks(Cursor *cursor) noexcept nogil:
         cursor.at += 1
 
 
-cdef bint take_numeric_key(Cursor *cursor, Cursor *key) noexcept nogil:
+cdef bint read_numeric_key(Cursor *cursor, Cursor *key) noexcept nogil:
     """Blanks, a whole number and a colon. Where it is something else the cursor does not move."""
     cdef Cursor ahead = cursor[0]
     skip_blanks(&ahead)
@@ -77,7 +77,7 @@ cdef bint next_numeric_key(Cursor *cursor, Cursor *key) noexcept nogil:
         cursor.at += 1
         if byte == c'"':
             skip_string(cursor)
-        elif (byte == c'{' or byte == c',') and take_numeric_key(cursor, key):
+        elif (byte == c'{' or byte == c',') and read_numeric_key(cursor, key):
             return True
     return False
 
@@ -182,16 +182,16 @@ cdef inline bint is_plain_topic(dict fields, read, write, perm, flag) except -1:
     )
 
 
-cdef inline int count_odd(int *odd_values) except -1:
-    odd_values[0] += 1
-    if odd_values[0] > CONVERTED_VALUES_MAX:
+cdef inline int count_lenient(int *lenient_values) except -1:
+    lenient_values[0] += 1
+    if lenient_values[0] > CONVERTED_VALUES_MAX:
         raise ValueError(f"more than {CONVERTED_VALUES_MAX} values that are no plain numbers")
     return 0
 
 
-def topic_tables(dict table, queue_data, odd_topic, int default_queue_nums, int default_perm):
+def topic_tables(dict table, queue_data, lenient_topic, int default_queue_nums, int default_perm):
     cdef dict queues = {}, renamed = {}
-    cdef int odd_values = 0
+    cdef int lenient_values = 0
     for key, fields in table.items():
         if type(fields) is dict:
             read = (<dict>fields).get("readQueueNums", default_queue_nums)
@@ -204,8 +204,8 @@ def topic_tables(dict table, queue_data, odd_topic, int default_queue_nums, int 
                 if name != key:
                     renamed[key] = name
                 continue
-        count_odd(&odd_values)
-        name, queues[key] = odd_topic(fields)
+        count_lenient(&lenient_values)
+        name, queues[key] = lenient_topic(fields)
         if name != key:
             renamed[key] = name
     return queues, renamed
@@ -222,15 +222,15 @@ cdef inline bint is_short_number(str text) except -1:
     return True
 
 
-def id_map(dict ids, odd_int):
+def id_map(dict ids, lenient_int):
     cdef dict found = {}
-    cdef int odd_values = 0
+    cdef int lenient_values = 0
     for key, value in ids.items():
         if type(key) is str and is_short_number(<str>key) and is_int(value):
             found[int(key)] = value
         else:
-            count_odd(&odd_values)
-            found[odd_int(key)] = odd_int(value)
+            count_lenient(&lenient_values)
+            found[lenient_int(key)] = lenient_int(value)
     return found
 
 

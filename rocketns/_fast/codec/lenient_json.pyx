@@ -218,8 +218,8 @@ cdef class _Parser:
 
     cdef str hexadecimal(self, int digits):
         cdef int code = 0, digit
-        for place in range(digits):
-            digit = hex_digit(self.char_at(self.at + place))
+        for index in range(digits):
+            digit = hex_digit(self.char_at(self.at + index))
             if digit < 0:
                 raise self.error("hexadecimal digits expected")
             code = code * 16 + digit

@@ -10,7 +10,7 @@ cdef struct Topic:
     Text name
     int32_t numbers[4]
 
-cdef enum Standing:
+cdef enum TopicState:
     NEW  # nothing is known of this topic
     CHANGED  # known, but not as the registration has it
     UNCHANGED  # known exactly so
@@ -18,5 +18,5 @@ cdef enum Standing:
 
 # Asked about each topic of one registration, in order. This class knows no topic; subclasses do.
 # Except for NEW and REPEATED, look_up sets key to the topic's key as a borrowed reference to a str.
-cdef class KnownTopics:
-    cdef Standing look_up(self, const Topic *topic, void **key) noexcept
+cdef class RegisteredTopics:
+    cdef TopicState look_up(self, const Topic *topic, void **key) noexcept

@@ -29,7 +29,7 @@ import secrets
 
 from rocketns._fast.codec.compact_json cimport (
     COMPLETE, NOT_BEGUN, Cursor, Reading, cursor_of, is_ascii, is_text, left, next_item, next_member, same_text,
-    scan_int, scan_long, scan_text, skip_brackets, skip_object, skip_value, take, take_bytes
+    scan_int, scan_long, scan_text, skip_brackets, skip_object, skip_value, take, match_bytes
 )
 from rocketns._fast.codec.wire cimport LENGTH_BYTES, read_uint32
 from rocketns._fast.system.hashing cimport BLOCK_WORDS, UniversalKey, add_bytes, next_state
@@ -68,8 +68,8 @@ cdef enum:
 REPLACEMENT = "\ufffd"  # also of bytes that are not UTF-8
 
 
-cdef class KnownTopics:
-    cdef Standing look_up(self, const Topic *topic, void **key) noexcept:
+cdef class RegisteredTopics:
+    cdef TopicState look_up(self, const Topic *topic, void **key) noexcept:
         return NEW
 
 
@@ -140,10 +140,10 @@ cdef inline bint scan_topic(Cursor *cursor, Topic *topic) noexcept nogil:
 
 
 cdef class _Topics:
-    """Collects the topics that ``known`` does not know unchanged, and counts the others."""
+    """Collects the topics that ``registered`` does not know unchanged, and counts the others."""
 
     cdef object queue_data
-    cdef KnownTopics known
+    cdef RegisteredTopics registered
     cdef dict queues
     cdef dict renamed
     cdef Py_ssize_t changed
@@ -151,33 +151,33 @@ cdef class _Topics:
     cdef int32_t kind_numbers[KINDS][4]
     cdef list kinds
 
-    def __cinit__(self, queue_data, KnownTopics known):
-        self.queue_data, self.known, self.queues, self.renamed = queue_data, known, {}, {}
+    def __cinit__(self, queue_data, RegisteredTopics registered):
+        self.queue_data, self.registered, self.queues, self.renamed = queue_data, registered, {}, {}
         self.kinds = [None] * KINDS
 
     cdef object kind(self, const int32_t *numbers):
         """The queues of a topic; a broker's topics have few different ones."""
         cdef uint32_t mixed = <uint32_t>numbers[0] * 7 + <uint32_t>numbers[1] * 5 + <uint32_t>numbers[2]
-        cdef int place = <int>((mixed + <uint32_t>numbers[3] * 3) % KINDS)
-        if self.kinds[place] is None or memcmp(self.kind_numbers[place], numbers, 4 * sizeof(int32_t)) != 0:
-            self.kinds[place] = self.queue_data(numbers[0], numbers[1], numbers[2], numbers[3])
-            memcpy(self.kind_numbers[place], numbers, 4 * sizeof(int32_t))
-        return self.kinds[place]
+        cdef int index = <int>((mixed + <uint32_t>numbers[3] * 3) % KINDS)
+        if self.kinds[index] is None or memcmp(self.kind_numbers[index], numbers, 4 * sizeof(int32_t)) != 0:
+            self.kinds[index] = self.queue_data(numbers[0], numbers[1], numbers[2], numbers[3])
+            memcpy(self.kind_numbers[index], numbers, 4 * sizeof(int32_t))
+        return self.kinds[index]
 
     cdef bint add(self, const Topic *topic, const char *errors) except -1:
-        """False where ``known`` cannot be asked: for a topic that comes twice, or a name that is not UTF-8.
+        """False where ``registered`` cannot be asked: for a topic that comes twice, or a name that is not UTF-8.
 
         ``errors`` as of a codec: NULL raises UnicodeDecodeError.
         """
         cdef void *known_key = NULL
-        cdef Standing standing = NEW if self.known is None else self.known.look_up(topic, &known_key)
-        if standing == UNCHANGED:
+        cdef TopicState topic_state = NEW if self.registered is None else self.registered.look_up(topic, &known_key)
+        if topic_state == UNCHANGED:
             self.unchanged += 1
             return True
-        if standing == REPEATED:
+        if topic_state == REPEATED:
             return False
-        key = <object>known_key if standing == CHANGED else text_of(&topic.key, errors)
-        if errors != NULL and self.known is not None and standing == NEW and REPLACEMENT in key:
+        key = <object>known_key if topic_state == CHANGED else text_of(&topic.key, errors)
+        if errors != NULL and self.registered is not None and topic_state == NEW and REPLACEMENT in key:
             return False
         self.queues[key] = self.kind(topic.numbers)
         self.changed += 1
@@ -219,7 +219,7 @@ cdef class _Body(_Topics):
     cdef bint keep_mappings(self, Cursor *cursor) except -1:
         """Keeps the bytes of the map of static topics; an empty map is None."""
         cdef const uint8_t *start = cursor.at
-        if take_bytes(cursor, "{}", 2):
+        if match_bytes(cursor, "{}", 2):
             return True
         if not skip_brackets(cursor):
             return False
@@ -261,9 +261,9 @@ cdef class _Body(_Topics):
         return reading == COMPLETE and seen & 1
 
 
-def parse_json(const unsigned char[::1] body, queue_data, KnownTopics known=None):
+def parse_json(const unsigned char[::1] body, queue_data, RegisteredTopics registered=None):
     cdef Cursor cursor = cursor_of(body)
-    cdef _Body read = _Body(queue_data, known)
+    cdef _Body read = _Body(queue_data, registered)
     try:
         return read.result() if read.read_object(&cursor, False) and left(&cursor) == 0 else None
     except UnicodeDecodeError:
@@ -276,7 +276,7 @@ cdef enum:
 cdef enum Walk:
     REFUSED = -1
     UNFINISHED = 0
-    TAKEN = 1
+    MATCHED = 1
 
 
 # The blocks of an inflated body. Each of the topics and of the mappings is behind its length.
@@ -287,18 +287,18 @@ cdef struct Blocks:
     Cursor mappings
 
 
-cdef inline Walk take_number(Cursor *cursor, int64_t *number) noexcept nogil:
+cdef inline Walk read_number(Cursor *cursor, int64_t *number) noexcept nogil:
     if left(cursor) < LENGTH_BYTES:
         return UNFINISHED
     number[0] = <int32_t>read_uint32(cursor.at)
     cursor.at += LENGTH_BYTES
-    return TAKEN
+    return MATCHED
 
 
-cdef inline Walk take_block(Cursor *cursor, int64_t bytes_min, Cursor *block) noexcept nogil:
+cdef inline Walk read_block(Cursor *cursor, int64_t bytes_min, Cursor *block) noexcept nogil:
     cdef int64_t length
-    cdef Walk walk = take_number(cursor, &length)
-    if walk != TAKEN:
+    cdef Walk walk = read_number(cursor, &length)
+    if walk != MATCHED:
         return walk
     if length < bytes_min or length > BLOCK_BYTES_MAX:
         return REFUSED
@@ -307,19 +307,19 @@ cdef inline Walk take_block(Cursor *cursor, int64_t bytes_min, Cursor *block) no
     block.at = cursor.at
     cursor.at += length
     block.end = cursor.at
-    return TAKEN
+    return MATCHED
 
 
-cdef Walk take_list(Cursor *cursor, int64_t most, int64_t bytes_min, Cursor *blocks) noexcept nogil:
+cdef Walk read_list(Cursor *cursor, int64_t most, int64_t bytes_min, Cursor *blocks) noexcept nogil:
     """Blocks behind their number."""
     cdef Cursor block
     cdef int64_t count
-    cdef Walk walk = take_number(cursor, &count)
-    if walk == TAKEN and count > most:
+    cdef Walk walk = read_number(cursor, &count)
+    if walk == MATCHED and count > most:
         return REFUSED
     blocks.at = cursor.at
-    while walk == TAKEN and count > 0:  # Java's loops take a negative count too
-        walk = take_block(cursor, bytes_min, &block)
+    while walk == MATCHED and count > 0:  # Java's loops take a negative count too
+        walk = read_block(cursor, bytes_min, &block)
         count -= 1
     blocks.end = cursor.at
     return walk
@@ -328,14 +328,14 @@ cdef Walk take_list(Cursor *cursor, int64_t most, int64_t bytes_min, Cursor *blo
 cdef Walk split_body(const unsigned char[::1] data, bint mappings, Blocks *blocks) noexcept:
     """What follows the last block is not looked at."""
     cdef Cursor cursor = cursor_of(data)
-    cdef Walk walk = take_block(&cursor, 0, &blocks.version)
-    if walk == TAKEN:
-        walk = take_list(&cursor, BLOCKS_MAX, TOPIC_LINE_BYTES_MIN, &blocks.topics)
-    if walk == TAKEN:
-        walk = take_block(&cursor, 0, &blocks.filters)
+    cdef Walk walk = read_block(&cursor, 0, &blocks.version)
+    if walk == MATCHED:
+        walk = read_list(&cursor, BLOCKS_MAX, TOPIC_LINE_BYTES_MIN, &blocks.topics)
+    if walk == MATCHED:
+        walk = read_block(&cursor, 0, &blocks.filters)
     blocks.mappings.at = blocks.mappings.end = cursor.at
-    if walk == TAKEN and mappings:
-        walk = take_list(&cursor, MAPPINGS_MAX, MAPPING_BYTES_MIN, &blocks.mappings)
+    if walk == MATCHED and mappings:
+        walk = read_list(&cursor, MAPPINGS_MAX, MAPPING_BYTES_MIN, &blocks.mappings)
     return walk
 
 
@@ -352,7 +352,7 @@ def needs_more(const unsigned char[::1] data, bint mappings):
     return split_body(data, mappings, &blocks) == UNFINISHED
 
 
-cdef int32_t take_int(Cursor *line) except? -1:
+cdef int32_t read_int(Cursor *line) except? -1:
     """A number up to the next blank or the end, as Integer.parseInt reads one in ASCII. ValueError."""
     cdef bint is_negative = take(line, c'-')
     cdef int64_t number = 0
@@ -377,11 +377,11 @@ cdef int read_line(Cursor *line, Topic *topic) except -1:
     topic.name = topic.key
     topic.numbers[SYS_FLAG] = 0
     line.at = space
-    for place in range(NUMBERS):
+    for index in range(NUMBERS):
         if not take(line, c' ') or left(line) == 0:
             raise ValueError("a topic line has fewer than five parts")
-        topic.numbers[place] = take_int(line)
-    if not take_bytes(line, " SINGLE_TAG", 11) and not take_bytes(line, " MULTI_TAG", 10):
+        topic.numbers[index] = read_int(line)
+    if not match_bytes(line, " SINGLE_TAG", 11) and not match_bytes(line, " MULTI_TAG", 10):
         raise ValueError("a topic line has no filter type")
     if left(line) and line.at[0] != c' ':
         raise ValueError("a topic line has no filter type")
@@ -392,13 +392,13 @@ cdef bytes bytes_of(const Cursor *block):
     return block.at[:left(block)] if left(block) else b""
 
 
-def read_blocks(const unsigned char[::1] data, bint mappings, queue_data, KnownTopics known=None):
+def read_blocks(const unsigned char[::1] data, bint mappings, queue_data, RegisteredTopics registered=None):
     cdef Blocks blocks
     cdef Cursor block
-    cdef _Topics topics = _Topics(queue_data, known)
+    cdef _Topics topics = _Topics(queue_data, registered)
     cdef Topic topic
     cdef list infos = []
-    if split_body(data, mappings, &blocks) != TAKEN:
+    if split_body(data, mappings, &blocks) != MATCHED:
         raise ValueError("End of compressed data has reached")
     while left(&blocks.topics):
         block = next_block(&blocks.topics)
@@ -419,8 +419,8 @@ cdef UniversalKey HASH_KEY
 
 
 def _make_key():
-    for place in range(BLOCK_WORDS):
-        HASH_KEY.words[place] = secrets.randbits(64)
+    for index in range(BLOCK_WORDS):
+        HASH_KEY.words[index] = secrets.randbits(64)
     HASH_KEY.point = secrets.randbelow(2**61 - 1)
 
 
@@ -441,11 +441,11 @@ cdef bint enter_member(Cursor *cursor, const char *name, size_t length) noexcept
 
 cdef bint is_stamp(const Cursor *cursor) noexcept nogil:
     """Whether the value at the cursor is a current time in milliseconds, and the whole value."""
-    cdef size_t place
+    cdef size_t index
     if left(cursor) <= STAMP_DIGITS or cursor.at[0] == c'0':
         return False
-    for place in range(STAMP_DIGITS):
-        if not c'0' <= cursor.at[place] <= c'9':
+    for index in range(STAMP_DIGITS):
+        if not c'0' <= cursor.at[index] <= c'9':
             return False
     return cursor.at[STAMP_DIGITS] == c',' or cursor.at[STAMP_DIGITS] == c'}'
 

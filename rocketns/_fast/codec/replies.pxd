@@ -67,18 +67,18 @@ cdef inline uint8_t *put_uint32(uint8_t *out, uint32_t value) noexcept nogil:
 
 cdef inline uint8_t *put_decimal(uint8_t *out, int32_t value) noexcept nogil:
     cdef uint8_t digits[INT_DIGITS_MAX]
-    cdef int place = INT_DIGITS_MAX
+    cdef int index = INT_DIGITS_MAX
     cdef uint32_t magnitude = <uint32_t>value if value >= 0 else 0 - <uint32_t>value
     while True:
-        place -= 1
-        digits[place] = <uint8_t>(c'0' + magnitude % 10)
+        index -= 1
+        digits[index] = <uint8_t>(c'0' + magnitude % 10)
         magnitude //= 10
         if magnitude == 0:
             break
     if value < 0:
-        place -= 1
-        digits[place] = c'-'
-    return put(out, &digits[place], <size_t>(INT_DIGITS_MAX - place))
+        index -= 1
+        digits[index] = c'-'
+    return put(out, &digits[index], <size_t>(INT_DIGITS_MAX - index))
 
 
 cdef inline uint8_t *put_fixed(

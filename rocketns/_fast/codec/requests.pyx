@@ -9,12 +9,12 @@ from libc.stdint cimport INT32_MAX
 from libc.string cimport memcpy, strlen
 
 from rocketns._fast.codec.compact_json cimport (
-    COMPLETE, NOT_BEGUN, Cursor, Reading, is_text, left, next_member, scan_int, skip_plain, skip_value, take, take_bytes
+    COMPLETE, NOT_BEGUN, Cursor, Reading, is_text, left, match_bytes, next_member, scan_int, skip_plain, skip_value, take
 )
 from rocketns._fast.codec.wire cimport (
     CODE_AT, FIELDS_LENGTH_AT, FIXED_BYTES, FLAG_AT, HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, LANGUAGE_AT,
     OPAQUE_AT, REMARK_LENGTH_AT, SERIALIZE_JSON, SERIALIZE_ROCKETMQ, SERIALIZE_TYPE_SHIFT, VERSION_AT, read_int16,
-    read_uint32, take_pair
+    read_uint32, read_pair
 )
 
 cdef enum:
@@ -58,7 +58,7 @@ cdef inline bint is_printable(const Text *text) noexcept nogil:
     return cursor.at == cursor.end
 
 
-cdef inline void take_printable(Cursor *cursor, Text *text) noexcept nogil:
+cdef inline void read_printable(Cursor *cursor, Text *text) noexcept nogil:
     """What is the same in JSON, up to the end of the string."""
     text.start = cursor.at
     skip_plain(cursor, True)
@@ -68,7 +68,7 @@ cdef inline void take_printable(Cursor *cursor, Text *text) noexcept nogil:
 cdef inline bint scan_printable(Cursor *cursor, Text *text) noexcept nogil:
     if not take(cursor, c'"'):
         return False
-    take_printable(cursor, text)
+    read_printable(cursor, text)
     return take(cursor, c'"')
 
 
@@ -97,7 +97,7 @@ cdef inline int ext_field(const Text *key) noexcept nogil:
     return ANNOUNCED if is_text(key, "announcedAddresses", 18) else 0
 
 
-cdef bint take_ext(RouteRequest *request, const Text *key, const Text *value, int *seen) noexcept nogil:
+cdef bint read_ext_field(RouteRequest *request, const Text *key, const Text *value, int *seen) noexcept nogil:
     """One ext field; False where a lookup with it needs the reference."""
     cdef int field = ext_field(key)
     if field == 0:
@@ -125,7 +125,7 @@ cdef bint scan_ext_fields(Cursor *cursor, RouteRequest *request) noexcept nogil:
     while next_member(cursor, &reading, &key):
         if not is_printable(&key) or not scan_printable(cursor, &value):
             return False
-        request.is_lookup &= take_ext(request, &key, &value, &seen)
+        request.is_lookup &= read_ext_field(request, &key, &value, &seen)
     request.is_lookup &= seen & TOPIC != 0
     return reading == COMPLETE
 
@@ -199,9 +199,9 @@ cdef bint read_binary(Cursor *cursor, RouteRequest *request) noexcept nogil:
         return False
     request.ext.start, request.ext.length = cursor.at, left(cursor)
     while left(cursor):
-        if not take_pair(cursor, INT32_MAX, &key, &value):
+        if not read_pair(cursor, INT32_MAX, &key, &value):
             return False
-        request.is_lookup &= take_ext(request, &key, &value, &seen)
+        request.is_lookup &= read_ext_field(request, &key, &value, &seen)
     request.is_lookup &= seen & TOPIC != 0
     return True
 
@@ -269,9 +269,9 @@ cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *re
     return True
 
 
-cdef inline bint take_part(Cursor *cursor, const uint8_t **expected, uint32_t length) noexcept nogil:
+cdef inline bint match_part(Cursor *cursor, const uint8_t **expected, uint32_t length) noexcept nogil:
     """The next bytes of a layout."""
-    cdef bint taken = take_bytes(cursor, <const char *>expected[0], length)
+    cdef bint taken = match_bytes(cursor, <const char *>expected[0], length)
     expected[0] += length
     return taken
 
@@ -288,21 +288,21 @@ cdef bint follows_layout(
     cursor.at = frame + HEAD_BYTES
     cursor.end = cursor.at + word
     request.flag = 0
-    if not take_part(&cursor, &expected, layout.parts[0]):
+    if not match_part(&cursor, &expected, layout.parts[0]):
         return False
     request.is_signed = layout.is_signed
     if layout.is_signed:
-        take_printable(&cursor, &request.signature)
-        if request.signature.length == 0 or not take_part(&cursor, &expected, layout.parts[1]):
+        read_printable(&cursor, &request.signature)
+        if request.signature.length == 0 or not match_part(&cursor, &expected, layout.parts[1]):
             return False
         request.is_binary, request.has_body = False, word != size - HEAD_BYTES
-    take_printable(&cursor, &request.topic)
+    read_printable(&cursor, &request.topic)
     request.ext.start = frame + layout.before_ext
     request.ext.length = <size_t>(cursor.at - request.ext.start) + layout.ext_behind_topic
-    if not 0 < request.topic.length <= TOPIC_BYTES_MAX or not take_part(&cursor, &expected, layout.parts[2]):
+    if not 0 < request.topic.length <= TOPIC_BYTES_MAX or not match_part(&cursor, &expected, layout.parts[2]):
         return False
     if not scan_int(&cursor, &request.opaque) or left(&cursor) != layout.parts[3]:
         return False
     request.version, request.standard, request.language_code = layout.version, layout.standard, layout.language_code
     request.wants_announced = layout.wants_announced
-    return take_part(&cursor, &expected, layout.parts[3])
+    return match_part(&cursor, &expected, layout.parts[3])

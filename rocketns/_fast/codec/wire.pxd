@@ -38,7 +38,7 @@ cdef enum:
     VALUE_LENGTH_BYTES = 4
 
 cdef int64_t frame_size(const uint8_t *data, size_t available, uint32_t frame_size_max) noexcept nogil
-cdef bint take_pair(Cursor *cursor, int64_t length_max, Text *key, Text *value) noexcept nogil
+cdef bint read_pair(Cursor *cursor, int64_t length_max, Text *key, Text *value) noexcept nogil
 
 
 cdef inline uint32_t read_uint32(const uint8_t *data) noexcept nogil:

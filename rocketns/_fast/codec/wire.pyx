@@ -51,7 +51,7 @@ cdef inline int32_t read_int32(const uint8_t *data) noexcept nogil:
     return <int32_t>read_uint32(data)
 
 
-cdef inline bint take_text(Cursor *cursor, int64_t length, int64_t length_max, Text *text) noexcept nogil:
+cdef inline bint read_text(Cursor *cursor, int64_t length, int64_t length_max, Text *text) noexcept nogil:
     """``length`` bytes; False where there are not so many, or more than ``length_max``."""
     if length < 0 or length > length_max or <size_t>length > left(cursor):
         return False
@@ -60,7 +60,7 @@ cdef inline bint take_text(Cursor *cursor, int64_t length, int64_t length_max, T
     return True
 
 
-cdef inline bint take_length(Cursor *cursor, int32_t *length) noexcept nogil:
+cdef inline bint read_length(Cursor *cursor, int32_t *length) noexcept nogil:
     if left(cursor) < VALUE_LENGTH_BYTES:
         return False
     length[0] = read_int32(cursor.at)
@@ -68,23 +68,23 @@ cdef inline bint take_length(Cursor *cursor, int32_t *length) noexcept nogil:
     return True
 
 
-cdef bint take_pair(Cursor *cursor, int64_t length_max, Text *key, Text *value) noexcept nogil:
+cdef bint read_pair(Cursor *cursor, int64_t length_max, Text *key, Text *value) noexcept nogil:
     """A key and its value. Java compares each length with that of the whole section."""
     cdef int32_t length
     if left(cursor) < KEY_LENGTH_BYTES:
         return False
     length = read_int16(cursor.at)
     cursor.at += KEY_LENGTH_BYTES
-    if not take_text(cursor, length, length_max, key):
+    if not read_text(cursor, length, length_max, key):
         return False
-    return take_length(cursor, &length) and take_text(cursor, length, length_max, value)
+    return read_length(cursor, &length) and read_text(cursor, length, length_max, value)
 
 
 cdef inline object text_of(const Text *text):
     return PyUnicode_DecodeUTF8(<const char *>text.start, <Py_ssize_t>text.length, "replace")
 
 
-cdef dict take_fields(Cursor *cursor, int64_t ext_length, Py_ssize_t fields_max):
+cdef dict read_fields(Cursor *cursor, int64_t ext_length, Py_ssize_t fields_max):
     """Java reads pairs until as many bytes are taken. An empty value is null; an empty key can never be asked for."""
     cdef Text key, value
     cdef const uint8_t *end_of_section = cursor.at + min(<size_t>ext_length, left(cursor))
@@ -92,7 +92,7 @@ cdef dict take_fields(Cursor *cursor, int64_t ext_length, Py_ssize_t fields_max)
     cdef Py_ssize_t fields = 0
     cdef dict ext = {}
     while not complete or cursor.at < end_of_section:
-        if not take_pair(cursor, ext_length, &key, &value):
+        if not read_pair(cursor, ext_length, &key, &value):
             raise ValueError("an ext field's length does not fit")
         fields += 1
         if fields > fields_max:
@@ -113,12 +113,12 @@ def read_binary_header(const unsigned char[::1] data, Py_ssize_t start, Py_ssize
     first = cursor.at = &data[start]
     cursor.end = first + (data.shape[0] - start)
     cursor.at += REMARK_LENGTH_AT
-    if not take_length(&cursor, &length) or not take_text(&cursor, length, header_length, &remark):
+    if not read_length(&cursor, &length) or not read_text(&cursor, length, header_length, &remark):
         raise ValueError("the remark's length does not fit")
-    if not take_length(&cursor, &length) or length > header_length:
+    if not read_length(&cursor, &length) or length > header_length:
         raise ValueError("the ext fields' length does not fit")
     if length > 0:
-        ext = take_fields(&cursor, length, fields_max)
+        ext = read_fields(&cursor, length, fields_max)
     return (
         read_int16(first + CODE_AT), first[LANGUAGE_AT], read_int16(first + VERSION_AT), read_int32(first + OPAQUE_AT),
         read_int32(first + FLAG_AT), ext, cursor.at - &data[0],

@@ -77,7 +77,7 @@ cdef struct Connection:
     uint8_t stage  # one of Stage
     uint8_t is_announced  # a PROXY header announced its address
     uint8_t shows_names  # its certificate was verified by authorities that the operator chose
-    bint is_awaited  # control wants TAKEN when the peer took its answers
+    bint is_awaited  # control wants DELIVERED when the peer took its answers
     bint has_frames  # the turn ended before the input did
     bint is_let_through  # its next frame has its token of the rate, and waits for control
     int64_t began_ms  # when the handshake thread got it, or had a context for it
@@ -98,14 +98,14 @@ cdef struct Connection:
     # What its lookups look like.
     uint8_t layout  # number in reactor.layouts, from 1; 0 = none known
     uint8_t layouts_learnt
-    # Whose it is, see `opening.know_peer`.
-    uint8_t is_known  # 1: a broker registered from it, as control said with its last answer
+    # Whose it is, see `opening.assign_peer`.
+    uint8_t is_broker  # 1: a broker registered from it, as control said with its last answer
     uint16_t host  # the number of its host, which it has claimed; HOSTS: it is not known yet
     uint8_t is_listed[KINDS]  # whether it holds so many bytes that it is in the reactor's list of that kind
     # Its buffers.
     Buffer input
     Buffer output
-    size_t held[KINDS]  # bytes of each kind, as counted in the totals
+    size_t charged[KINDS]  # bytes of each kind, as counted in the totals
     uint32_t moved[KINDS]  # bytes that came, or were taken, since the last progress
     int64_t progress_ms[KINDS]  # the last progress, or when the first byte was held
     Links links[KINDS]  # by kind, in the list of its host

@@ -23,7 +23,7 @@ cdef enum:
     ADDRESS_ROOM = 96  # of host:port as `write_peer` writes it
     TEXT_ROOM = 64  # of a host of either family, without a scope
     SETS = 1024  # of places
-    PLACES = 8
+    WAYS = 8
     HOSTS = 8192  # all places. As a host's number: nobody's
     STRIPES = 64
     HOST_BYTES = 48
@@ -40,7 +40,7 @@ cdef enum:
 # Connections by who their peer is.
 cdef enum:
     STRANGERS = 0
-    KNOWN = 1  # a broker registered from the connection
+    BROKERS = 1  # a broker registered from the connection
 
 # What is limited by tokens.
 cdef enum:
@@ -52,7 +52,7 @@ cdef enum:
 # at its address.
 cdef enum:
     OF_STRANGERS = 0  # requests of connections from which no broker registered
-    OF_KNOWN = 1  # requests of the others
+    OF_BROKERS = 1  # requests of the others
     OF_CONNECTIONS = 2
     BUCKETS = 3
 
@@ -60,10 +60,10 @@ cdef struct Host:
     # Under the mutex of its set.
     int64_t users  # connections, until control has taken note of their ends
     int64_t spent_until_ns[BUCKETS]
-    int64_t refused[LIMITED]  # since `HostTable.take_refused` read it
+    int64_t refused[LIMITED]  # since `HostTable.drain_refused` read it
     char name[HOST_BYTES]
     # Atomic. All are 0 where the host has neither users nor work.
-    int64_t held_bytes[KINDS][2]  # of strangers and known ones
+    int64_t charged_bytes[KINDS][2]  # of strangers and known ones
     int64_t queued_bytes  # of frames that control has not decoded
     int64_t deferred  # lookups, see reactor/answers.pxd
     int64_t ended  # connections of whose end control has not taken note
@@ -80,8 +80,8 @@ cdef struct Hosts:
     pthread_mutex_t mutexes[STRIPES]
     # Atomic.
     int64_t refused[LIMITED]
-    int64_t held_bytes[KINDS]  # of all connections, and of answers to this server's requests
-    int64_t known_bytes[KINDS]  # the part of them that connections of registered brokers hold
+    int64_t charged_bytes[KINDS]  # of all connections, and of answers to this server's requests
+    int64_t broker_bytes[KINDS]  # the part of them that connections of registered brokers hold
     int64_t largest[KINDS][2]  # of strangers and known ones: who had more than the one before, when bytes came
 
 cdef const char *find_host(const char *address, char *room, size_t *length) noexcept nogil
@@ -93,14 +93,14 @@ cdef bint may_connect(Hosts *table, const char *address, int64_t now_ms) noexcep
 cdef int64_t ended_of(Hosts *table, const char *address) noexcept nogil
 
 
-cdef inline void add_held(Hosts *table, int kind, int known, uint16_t number, int64_t change) noexcept nogil:
+cdef inline void charge_host(Hosts *table, int kind, int party, uint16_t number, int64_t change) noexcept nogil:
     """Any thread. Count bytes that a connection of the host holds from now on, or no longer."""
-    cdef int64_t held = add(&table.hosts[number].held_bytes[kind][known], change)
-    if known == KNOWN:
-        add(&table.known_bytes[kind], change)
-    add(&table.held_bytes[kind], change)
-    if change > 0 and held > load(&table.hosts[load(&table.largest[kind][known])].held_bytes[kind][known]):
-        store(&table.largest[kind][known], number)
+    cdef int64_t charged = add(&table.hosts[number].charged_bytes[kind][party], change)
+    if party == BROKERS:
+        add(&table.broker_bytes[kind], change)
+    add(&table.charged_bytes[kind], change)
+    if change > 0 and charged > load(&table.hosts[load(&table.largest[kind][party])].charged_bytes[kind][party]):
+        store(&table.largest[kind][party], number)
 
 
 cdef class HostTable:
@@ -163,7 +163,7 @@ cdef inline void leave_ring(HostRing *ring, Queued *queued) noexcept nogil:
     ring.waiting -= 1
 
 
-cdef inline Queued *take_turn(HostRing *ring, uint32_t most) noexcept nogil:
+cdef inline Queued *next_turn(HostRing *ring, uint32_t most) noexcept nogil:
     """The first of the host whose turn it is, which waits no longer; NULL if nothing waits. A turn takes ``most``."""
     cdef Queued *queued
     cdef uint16_t host

@@ -33,7 +33,7 @@ cdef enum:
 cdef bint write_ipv6(const char *host, size_t length, char *out) noexcept nogil:
     """Any thread. Write the host of an IPv6 address to ``out``, which has TEXT_ROOM; False where it is no address."""
     cdef uint8_t packed[ADDRESS_BYTES]
-    cdef int place
+    cdef int index
     cdef const char *scope = <const char *>memchr(host, c"%", length)
     if scope != NULL:
         length = <size_t>(scope - host)
@@ -45,8 +45,8 @@ cdef bint write_ipv6(const char *host, size_t length, char *out) noexcept nogil:
         return False
     if is_ipv4(packed):
         return inet_ntop(AF_INET, packed + IPV4_AT, out, TEXT_ROOM) != NULL
-    for place in range(SUBSCRIBER):
-        snprintf(out + 2 * place, 3, "%02x", <unsigned int>packed[place])
+    for index in range(SUBSCRIBER):
+        snprintf(out + 2 * index, 3, "%02x", <unsigned int>packed[index])
     return True
 
 
@@ -92,38 +92,39 @@ cdef void write_peer(int fd, char *out, Peer *peer) noexcept nogil:
 
 cdef int64_t spent_until(const Host *host) noexcept nogil:
     """Any thread, under the mutex of its set. When all tokens of the host are back."""
-    return max(host.spent_until_ns[OF_STRANGERS], max(host.spent_until_ns[OF_KNOWN], host.spent_until_ns[OF_CONNECTIONS]))
+    cdef int64_t of_requests = max(host.spent_until_ns[OF_STRANGERS], host.spent_until_ns[OF_BROKERS])
+    return max(of_requests, host.spent_until_ns[OF_CONNECTIONS])
 
 
-cdef size_t find_place(Hosts *table, uint64_t hash) noexcept nogil:
+cdef size_t find_entry(Hosts *table, uint64_t hash) noexcept nogil:
     """Any thread, under the mutex of the set. The host with this hash; HOSTS if it has no place."""
-    cdef size_t first = <size_t>(hash % SETS) * PLACES, place
-    for place in range(first, first + PLACES):
-        if table.hashes[place] == hash:
-            return place
+    cdef size_t first = <size_t>(hash % SETS) * WAYS, index
+    for index in range(first, first + WAYS):
+        if table.hashes[index] == hash:
+            return index
     return HOSTS
 
 
-cdef size_t place_of(Hosts *table, uint64_t hash, const char *address) noexcept nogil:
+cdef size_t index_of(Hosts *table, uint64_t hash, const char *address) noexcept nogil:
     """Any thread, under the mutex of the set. The place of the host of host:port; a new one has full buckets."""
     cdef char room[TEXT_ROOM]
-    cdef size_t first = <size_t>(hash % SETS) * PLACES, length
-    cdef size_t chosen = HOSTS, place = find_place(table, hash)
+    cdef size_t first = <size_t>(hash % SETS) * WAYS, length
+    cdef size_t chosen = HOSTS, index = find_entry(table, hash)
     cdef const char *name
     cdef Host *host
-    if place < HOSTS:
-        return place
-    for place in range(first, first + PLACES):
-        if table.hashes[place] == 0:
-            chosen = place
+    if index < HOSTS:
+        return index
+    for index in range(first, first + WAYS):
+        if table.hashes[index] == 0:
+            chosen = index
             break
-        host = &table.hosts[place]
+        host = &table.hosts[index]
         # Only users add work, so a host without both stays so meanwhile.
         if host.users == 0 and load(&host.queued_bytes) == 0 and load(&host.deferred) == 0:
             if chosen == HOSTS or spent_until(host) < spent_until(&table.hosts[chosen]):
-                chosen = place
+                chosen = index
     if chosen == HOSTS:
-        return first + <size_t>((hash >> 32) % PLACES)
+        return first + <size_t>((hash >> 32) % WAYS)
     host = &table.hosts[chosen]
     memset(host.spent_until_ns, 0, sizeof(host.spent_until_ns))
     memset(host.refused, 0, sizeof(host.refused))
@@ -138,19 +139,19 @@ cdef inline pthread_mutex_t *mutex_of(Hosts *table, uint64_t hash) noexcept nogi
     return &table.mutexes[hash % STRIPES]
 
 
-cdef inline pthread_mutex_t *mutex_at(Hosts *table, size_t place) noexcept nogil:
-    return &table.mutexes[place // PLACES % STRIPES]
+cdef inline pthread_mutex_t *mutex_at(Hosts *table, size_t index) noexcept nogil:
+    return &table.mutexes[index // WAYS % STRIPES]
 
 
 cdef uint16_t claim_host(Hosts *table, const char *address) noexcept nogil:
     """Any thread. The number of the host of host:port. It stays the host's until `release_host`."""
     cdef uint64_t hash = hash_of(table, address)
-    cdef size_t place
+    cdef size_t index
     pthread_mutex_lock(mutex_of(table, hash))
-    place = place_of(table, hash, address)
-    table.hosts[place].users += 1
+    index = index_of(table, hash, address)
+    table.hosts[index].users += 1
     pthread_mutex_unlock(mutex_of(table, hash))
-    return <uint16_t>place
+    return <uint16_t>index
 
 
 cdef void release_host(Hosts *table, uint16_t number) noexcept nogil:
@@ -163,11 +164,11 @@ cdef void release_host(Hosts *table, uint16_t number) noexcept nogil:
 cdef int64_t ended_of(Hosts *table, const char *address) noexcept nogil:
     """Any thread. Connections of the host of host:port of whose end control has not taken note."""
     cdef uint64_t hash = hash_of(table, address)
-    cdef size_t place
+    cdef size_t index
     pthread_mutex_lock(mutex_of(table, hash))
-    place = find_place(table, hash)
+    index = find_entry(table, hash)
     pthread_mutex_unlock(mutex_of(table, hash))
-    return 0 if place == HOSTS else load(&table.hosts[place].ended)
+    return 0 if index == HOSTS else load(&table.hosts[index].ended)
 
 
 cdef bint take(Hosts *table, Host *host, int bucket, int64_t now_ms) noexcept nogil:
@@ -197,7 +198,7 @@ cdef bint may_connect(Hosts *table, const char *address, int64_t now_ms) noexcep
     cdef uint64_t hash = hash_of(table, address)
     cdef bint has_one
     pthread_mutex_lock(mutex_of(table, hash))
-    has_one = take(table, &table.hosts[place_of(table, hash, address)], OF_CONNECTIONS, now_ms)
+    has_one = take(table, &table.hosts[index_of(table, hash, address)], OF_CONNECTIONS, now_ms)
     pthread_mutex_unlock(mutex_of(table, hash))
     return has_one
 
@@ -209,8 +210,8 @@ cdef class HostTable:
         memcpy(&self.table.key, <const char *>key, sizeof(HashKey))
         for number in range(STRIPES):
             pthread_mutex_init(&self.table.mutexes[number], NULL)
-        self.table.hashes = <uint64_t *>calloc(SETS * PLACES, sizeof(uint64_t))
-        self.table.hosts = <Host *>calloc(SETS * PLACES, sizeof(Host))
+        self.table.hashes = <uint64_t *>calloc(SETS * WAYS, sizeof(uint64_t))
+        self.table.hosts = <Host *>calloc(SETS * WAYS, sizeof(Host))
         if self.table.hashes == NULL or self.table.hosts == NULL:
             raise MemoryError
 
@@ -227,20 +228,20 @@ cdef class HostTable:
         store(&self.table.cost_ns[REQUESTS], SECOND_NS // requests if requests else 0)
         store(&self.table.cost_ns[CONNECTIONS], SECOND_NS // connections if connections else 0)
 
-    def take_refused(self):
+    def drain_refused(self):
         cdef list rows = []
         cdef char name[HOST_BYTES]
         cdef int64_t requests, connections
-        cdef size_t place
+        cdef size_t index
         cdef Host *host
-        for place in range(HOSTS):
-            host = &self.table.hosts[place]
-            pthread_mutex_lock(mutex_at(&self.table, place))
+        for index in range(HOSTS):
+            host = &self.table.hosts[index]
+            pthread_mutex_lock(mutex_at(&self.table, index))
             requests, connections = host.refused[REQUESTS], host.refused[CONNECTIONS]
             if requests or connections:
                 host.refused[REQUESTS] = host.refused[CONNECTIONS] = 0
                 memcpy(name, host.name, HOST_BYTES)
-            pthread_mutex_unlock(mutex_at(&self.table, place))
+            pthread_mutex_unlock(mutex_at(&self.table, index))
             if requests or connections:
                 rows.append((name.decode("ascii", "replace"), requests, connections))
         return rows

@@ -23,7 +23,7 @@ cdef enum MessageKind:
     CLOSED = 3  # a connection that was OPENED [number: an Ending]
     REFUSED = 4  # a connection ended before it was OPENED [number: an Ending; data: its address, 0, a reason or nothing]
     TLS_WANTED = 25  # a connection begins with TLS, and there is no context
-    TAKEN = 20  # the peer took the answers that a REPLY asked about
+    DELIVERED = 20  # the peer took the answers that a REPLY asked about
     LOOKED_UP = 23  # a connection's first lookup at this reactor [number: language code or -1], `moment` its version
     # To a reactor, from control or from another reactor.
     CONTEXT_CHANGED = 6  # to the handshake thread: control has a context, or knows that there is none
@@ -40,8 +40,8 @@ cdef enum MessageKind:
 # The bits of a REPLY's `moment`. Above them is the generation of the policy that lets the connection's lookups pass, or
 # 0.
 cdef enum:
-    REPLY_AWAITS_TAKEN = 1  # TAKEN is wanted
-    REPLY_TO_KNOWN = 2  # a broker registered from the connection
+    REPLY_AWAITS_DELIVERY = 1  # DELIVERED is wanted
+    REPLY_TO_BROKER = 2  # a broker registered from the connection
     REPLY_GENERATION_SHIFT = 2
 
 cdef enum:
@@ -90,7 +90,7 @@ cdef inline void free_message(Message *message) noexcept nogil:
 
 
 cdef inline Message *following(const Message *message) noexcept nogil:
-    """The owner only. The next one of `take_all`; NULL behind the last."""
+    """The owner only. The next one of `drain`; NULL behind the last."""
     return <Message *>message.queued.next
 
 
@@ -114,7 +114,7 @@ cdef inline void push(Queue *queue, Message *message) noexcept nogil:
         write(queue.wake_fd, &one, sizeof(one))
 
 
-cdef inline Message *take_all(Queue *queue) noexcept nogil:
+cdef inline Message *drain(Queue *queue) noexcept nogil:
     """The receiver only. The messages in order, see `following`; the caller owns them.
 
     The wake-up is read before the messages are taken. The other way round, a message that came in between would find

@@ -22,7 +22,7 @@ from rocketns._fast.connections.connection cimport make_room, send_answers
 from rocketns._fast.connections.hosts cimport HOSTS
 from rocketns._fast.connections.messages cimport LOOKED_UP
 from rocketns._fast.reactor.reactor_state cimport (
-    DEFERRED_MAX, EPOCHS, LAYOUTS, Limits, assert_reactor, id_of, tell_control
+    DEFERRED_MAX, EPOCHS, LAYOUTS, Limits, assert_reactor, id_of, notify_control
 )
 from rocketns._fast.routes.asked_topics cimport HOST_NUMBERS, count_lookup, note_missed
 from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM, Answer, Routes, write_answer
@@ -144,10 +144,10 @@ cdef inline int choose_view(const Reactor *reactor, const Connection *connection
     cdef bint is_anybodys = connection.is_announced and not reactor.shared.limits.trusts_announced
     if connection.listener:
         return routes.view_of_listener[connection.listener]
-    if not connection.peer.is_known and not is_anybodys:
+    if not connection.peer.has_address and not is_anybodys:
         return 0
     memcpy(address, connection.peer.address, ADDRESS_BYTES)
-    if is_anybodys and not is_ipv4(address):  # the socket's, see `opening.know_peer`
+    if is_anybodys and not is_ipv4(address):  # the socket's, see `opening.assign_peer`
         memset(address + SUBSCRIBER_BYTES, 0, ADDRESS_BYTES - SUBSCRIBER_BYTES)
     return first_flags_of(routes.view_networks, address)
 
@@ -156,7 +156,7 @@ cdef inline int view_of(const Reactor *reactor, Connection *connection, const Ro
     """Reactor thread only, with `routes_mutex`. The number of the view that a lookup is answered for; 0: none."""
     cdef const Text *topic = &request.topic
     cdef const Routes *routes = reactor.shared.routes
-    if routes.views == 0 or connection.is_known or request.wants_announced:
+    if routes.views == 0 or connection.is_broker or request.wants_announced:
         return 0
     if connection.view_generation != routes.view_generation:
         connection.view, connection.view_generation = <unsigned char>choose_view(reactor, connection), routes.view_generation
@@ -192,8 +192,8 @@ cdef bint recognise(
         return True
     if not recognise_request(frame, size, request):
         return False
-    if connection.layouts_learnt == 0 and reactor.shared.tells_clients:
-        tell_control(reactor, connection, LOOKED_UP, request.language_code, request.version)
+    if connection.layouts_learnt == 0 and reactor.shared.reports_clients:
+        notify_control(reactor, connection, LOOKED_UP, request.language_code, request.version)
     if connection.layouts_learnt < LEARNT_MAX:
         connection.layouts_learnt += 1
         connection.layout = find_layout(reactor, frame, size, request)
@@ -208,14 +208,14 @@ cdef uint8_t find_layout(
     A new layout replaces the one that was learnt first.
     """
     cdef RouteRequest ignored
-    cdef uint8_t place
-    for place in range(LAYOUTS):
-        if follows_layout(frame, size, &reactor.layouts[place], &ignored):
-            return place + 1
-    place = reactor.next_layout
-    reactor.next_layout = (place + 1) % LAYOUTS
-    if learn_layout(frame, size, request, &reactor.layouts[place]):
-        return place + 1
+    cdef uint8_t index
+    for index in range(LAYOUTS):
+        if follows_layout(frame, size, &reactor.layouts[index], &ignored):
+            return index + 1
+    index = reactor.next_layout
+    reactor.next_layout = (index + 1) % LAYOUTS
+    if learn_layout(frame, size, request, &reactor.layouts[index]):
+        return index + 1
     return 0
 
 
@@ -266,7 +266,7 @@ cdef bint answer(
         return False
     if not recognise(reactor, connection, frame, size, &lookup.request):
         return False
-    if connection.is_guarded and not may_look_up(&reactor.known_policy, &lookup.request):
+    if connection.is_guarded and not may_look_up(&reactor.policy_copy, &lookup.request):
         return False
     lookup.frame, lookup.size, lookup.was_deferred = frame, size, was_deferred
     compose(reactor, connection, &lookup, &written)

@@ -9,7 +9,7 @@ Over the limit for all connections together, connections are closed:
 - If a host holds more than an eighth of the limit, and more than one frame, it is a connection of that host. Else hosts
   do not matter: who holds more than all others may be a broker with a large registration.
 - Of these it is the connection that has made no progress for the longest time.
-- Where no host holds too much of OpenSSL's memory, handshakes are given up first: see `opening.hold_handshake`.
+- Where no host holds too much of OpenSSL's memory, handshakes are given up first: see `opening.reserve_handshake`.
 - A connection that holds less than half of an even share is none of them: see `Limits.listed_bytes_min`. All such
   together hold less than half of the limit, so there is always another.
 
@@ -33,11 +33,11 @@ from rocketns._fast.connections.connection cimport (
     TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT_IN_ALL, WITHOUT_CONTEXT, Links, drop
 )
 from rocketns._fast.connections.hosts cimport (
-    ADDRESS_ROOM, KINDS, KNOWN, OUTPUT, STRANGERS, add_held, leave_ring, release_host, write_peer
+    ADDRESS_ROOM, KINDS, BROKERS, OUTPUT, STRANGERS, charge_host, leave_ring, release_host, write_peer
 )
 from rocketns._fast.connections.messages cimport MOVE, REFUSED, SHED, Message, message_with, new_message, push
 from rocketns._fast.reactor.reactor_state cimport (
-    ConnectionList, Holders, Limits, assert_reactor, find_connection, id_of, send_message
+    ConnectionList, LargeConnections, Limits, assert_reactor, find_connection, id_of, send_message
 )
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, EPOLLONESHOT, EPOLLOUT, epoll_ctl, epoll_event
@@ -75,7 +75,7 @@ cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept n
     cdef int kind
     assert_reactor(reactor, "remove_connection")
     for kind in range(KINDS):
-        count_held(reactor, kind, connection, 0)
+        charge_bytes(reactor, kind, connection, 0)
     leave_ring(reactor.waiting, &connection.queued)
     pthread_mutex_lock(&reactor.table_mutex)
     reactor.connections[connection.index] = NULL
@@ -166,14 +166,14 @@ cdef int64_t lookups_of(Reactor *reactor, uint64_t id) noexcept nogil:
 
 cdef inline void publish(Reactor *reactor, int kind, const Connection *connection) noexcept nogil:
     """Reactor thread only. Other threads may read a value that is a moment old."""
-    cdef Holders *holders = &reactor.holders[kind]
-    cdef const Connection *first = holders.lists[connection.is_known][connection.host].first
-    store(&holders.oldest_ms[connection.is_known][connection.host], 0 if first == NULL else first.progress_ms[kind])
+    cdef LargeConnections *large = &reactor.large[kind]
+    cdef const Connection *first = large.lists[connection.is_broker][connection.host].first
+    store(&large.oldest_ms[connection.is_broker][connection.host], 0 if first == NULL else first.progress_ms[kind])
 
 
 cdef void enlist(Reactor *reactor, int kind, Connection *connection) noexcept nogil:
     """Reactor thread only. Append it to its list."""
-    cdef ConnectionList *members = &reactor.holders[kind].lists[connection.is_known][connection.host]
+    cdef ConnectionList *members = &reactor.large[kind].lists[connection.is_broker][connection.host]
     cdef Links *links = &connection.links[kind]
     links.older, links.newer = members.last, NULL
     if members.last == NULL:
@@ -187,7 +187,7 @@ cdef void enlist(Reactor *reactor, int kind, Connection *connection) noexcept no
 
 cdef void strike(Reactor *reactor, int kind, Connection *connection) noexcept nogil:
     """Reactor thread only. Remove it from its list."""
-    cdef ConnectionList *members = &reactor.holders[kind].lists[connection.is_known][connection.host]
+    cdef ConnectionList *members = &reactor.large[kind].lists[connection.is_broker][connection.host]
     cdef Links *links = &connection.links[kind]
     connection.is_listed[kind] = False
     if links.newer == NULL:
@@ -209,33 +209,33 @@ cdef void note_progress(Reactor *reactor, int kind, Connection *connection) noex
         enlist(reactor, kind, connection)
 
 
-cdef void hold(Reactor *reactor, int kind, Connection *connection, size_t size) noexcept nogil:
+cdef void set_charge(Reactor *reactor, int kind, Connection *connection, size_t size) noexcept nogil:
     """Reactor thread only. The connection holds ``size`` bytes from now on. To be listed is progress."""
     cdef bint is_many = <int64_t>size >= reactor.shared.limits.listed_bytes_min[kind]
-    add_held(reactor.shared.hosts, kind, connection.is_known, connection.host,
-             <int64_t>size - <int64_t>connection.held[kind])
-    if connection.held[kind] == 0 or (is_many and not connection.is_listed[kind]):
+    charge_host(reactor.shared.hosts, kind, connection.is_broker, connection.host,
+             <int64_t>size - <int64_t>connection.charged[kind])
+    if connection.charged[kind] == 0 or (is_many and not connection.is_listed[kind]):
         connection.progress_ms[kind], connection.moved[kind] = reactor.now_ms, 0
-    connection.held[kind] = size
+    connection.charged[kind] = size
     if is_many and not connection.is_listed[kind]:
         enlist(reactor, kind, connection)
     elif connection.is_listed[kind] and not is_many:
         strike(reactor, kind, connection)
 
 
-cdef void note_known(Reactor *reactor, Connection *connection, bint is_known) noexcept nogil:
+cdef void note_broker(Reactor *reactor, Connection *connection, bint is_broker) noexcept nogil:
     """Reactor thread only. Whether a broker registered from it."""
     cdef int kind
-    cdef size_t held[KINDS]
-    if connection.is_known == is_known:
+    cdef size_t charged[KINDS]
+    if connection.is_broker == is_broker:
         return
     for kind in range(KINDS):
-        held[kind] = connection.held[kind]
-        hold(reactor, kind, connection, 0)
-    connection.is_known = is_known
+        charged[kind] = connection.charged[kind]
+        set_charge(reactor, kind, connection, 0)
+    connection.is_broker = is_broker
     for kind in range(KINDS):
-        if held[kind]:
-            hold(reactor, kind, connection, held[kind])
+        if charged[kind]:
+            set_charge(reactor, kind, connection, charged[kind])
 
 
 cdef enum:
@@ -257,7 +257,7 @@ cdef bint find_oldest(
         if owner != ANY and owner != each:
             continue
         for number in range(first, end):
-            since_ms = load(&shared.reactors[each].holders[kind].oldest_ms[victim.known][number])
+            since_ms = load(&shared.reactors[each].large[kind].oldest_ms[victim.party][number])
             if since_ms and (since_ms < oldest_ms or oldest_ms == 0):
                 oldest_ms, victim.owner, victim.number = since_ms, each, number
     return oldest_ms != 0
@@ -271,10 +271,10 @@ cdef bint find_victim(const Shared *shared, int kind, int owner, Victim *victim)
     cdef uint32_t host
     if excess(shared, kind) <= 0:
         return False
-    victim.known = STRANGERS
-    if load(&shared.hosts.known_bytes[kind]) > shared.limits.held_bytes_max[kind] // 2:
-        victim.known = KNOWN
-    host = greedy_host(shared, kind, victim.known)
+    victim.party = STRANGERS
+    if load(&shared.hosts.broker_bytes[kind]) > shared.limits.charged_bytes_max[kind] // 2:
+        victim.party = BROKERS
+    host = greedy_host(shared, kind, victim.party)
     if host < HOSTS and find_oldest(shared, kind, owner, host, host + 1, victim):
         return True
     return find_oldest(shared, kind, owner, 0, HOSTS, victim)
@@ -322,7 +322,7 @@ cdef Connection *relieve(Reactor *reactor, int kind, Connection *adding) noexcep
             ask_to_close(shared, kind, owner)
             if not is_far_over(shared, kind) or not find_victim(shared, kind, reactor.number, &victim):
                 break
-        connection = reactor.holders[kind].lists[victim.known][victim.number].first
+        connection = reactor.large[kind].lists[victim.party][victim.number].first
         if connection == adding:
             adding = NULL
         shed(reactor, kind, connection)
@@ -351,9 +351,9 @@ cdef int overdue(const Reactor *reactor, const Connection *connection, int64_t n
         return IDLE
     if limits.progress_ms_max == 0:
         return STAYS
-    if connection.held[OUTPUT] and connection.progress_ms[OUTPUT] <= since_ms:
+    if connection.charged[OUTPUT] and connection.progress_ms[OUTPUT] <= since_ms:
         return STALLED_ANSWERS
-    if connection.held[INPUT] and connection.progress_ms[INPUT] <= since_ms and connection.armed & blamed:
+    if connection.charged[INPUT] and connection.progress_ms[INPUT] <= since_ms and connection.armed & blamed:
         return STALLED_FRAME
     return STAYS
 

@@ -21,7 +21,7 @@ from libc.string cimport memcpy, strdup, strlen
 from posix.unistd cimport close
 
 from rocketns._fast.access.networks cimport Peer, flags_of, read_socket_address, read_text
-from rocketns._fast.access.policy cimport know_policy
+from rocketns._fast.access.policy cimport refresh_policy
 from rocketns._fast.codec.proxy_header cimport (
     DETECTION_BYTES, SOURCE_ROOM, UNFINISHED, WRONG, Header, ProxyHeader, is_proxied, read_header
 )
@@ -32,20 +32,20 @@ from rocketns._fast.connections.connection cimport (
 )
 from rocketns._fast.connections.hosts cimport (
     ADDRESS_ROOM, CONNECTIONS, HOSTS, INPUT, TEXT_ROOM, TLS, Hosts, claim_host, ended_of, find_host, join_ring,
-    may_connect, release_host, take_turn, write_peer
+    may_connect, release_host, next_turn, write_peer
 )
 from rocketns._fast.connections.messages cimport (
     CLOSED, OPENED, OPENED_LISTENER_SHIFT, TLS_WANTED, Message, free_message, message_with, new_message, push
 )
 from rocketns._fast.reactor.connection_table cimport (
-    Victim, close_connection, count_held, find_victim, greedy_host, insert_connection, move, note_progress,
+    Victim, close_connection, charge_bytes, find_victim, greedy_host, insert_connection, move, note_progress,
     release_connection, relieve, send_connection
 )
 from rocketns._fast.reactor.reactor_state cimport (
     HANDSHAKE_BYTES, IN_USE, LISTENING, NOT_USABLE, UNFINISHED_MESSAGE_BYTES, UNKNOWN, WANTED, ContextState, Shared, Tls,
     assert_reactor, flags_of_peer, id_of, must_wait
 )
-from rocketns._fast.reactor.turns cimport finish_turn, resume, take_records
+from rocketns._fast.reactor.turns cimport finish_turn, resume, process_records
 from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_MOD, EPOLLERR, EPOLLHUP, EPOLLIN, IPPROTO_TCP, MSG_DONTWAIT, MSG_PEEK, SO_RCVBUF, SO_SNDBUF, SOCK_CLOEXEC,
@@ -65,10 +65,10 @@ cdef enum:
 cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil:
     """Reactor thread only. Stop accepting while the process has no descriptors to spare, or go on."""
     cdef epoll_event event
-    cdef int place
+    cdef int index
     event.events, event.data.u64 = EPOLLIN if accepting else 0, LISTENING
-    for place in range(reactor.listeners):
-        epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, reactor.listen_fds[place], &event)
+    for index in range(reactor.listeners):
+        epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, reactor.listen_fds[index], &event)
     reactor.is_accepting = accepting
 
 
@@ -145,7 +145,7 @@ cdef void begin(Reactor *reactor, int fd, uint8_t listener) noexcept nogil:
     connection.active_ms, connection.listener = reactor.now_ms, listener
     connection.idle_ms_max = load(&shared.idle_ms_max)
     if target == reactor:
-        take_over(reactor, connection)
+        adopt(reactor, connection)
     else:
         send_connection(target, connection)
 
@@ -174,7 +174,7 @@ cdef void accept_some(Reactor *reactor) noexcept nogil:
                 close(fd)
 
 
-cdef void know_peer(Reactor *reactor, Connection *connection, char *socket_address) noexcept nogil:
+cdef void assign_peer(Reactor *reactor, Connection *connection, char *socket_address) noexcept nogil:
     """The owner of the connection only, which holds no bytes. Whose it is: the socket's host, and the announced one where
     only trusted proxies announce hosts. Else any peer may announce any address: then it is in no network.
 
@@ -184,7 +184,7 @@ cdef void know_peer(Reactor *reactor, Connection *connection, char *socket_addre
     cdef const char *address = socket_address
     write_peer(connection.fd, socket_address, &connection.peer)
     if connection.is_announced:
-        connection.peer.is_known = False
+        connection.peer.has_address = False
     if connection.is_announced and reactor.shared.limits.trusts_announced:
         address = connection.address
         read_text(connection.address, &connection.peer)
@@ -203,12 +203,12 @@ cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
     cdef ssize_t got = recv(connection.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT)
     if got < 0 and (errno == EAGAIN or errno == EINTR):
         return False
-    if got == 1 and (first or not reactor.shared.limits.takes_plain):
+    if got == 1 and (first or not reactor.shared.limits.accepts_plain):
         move(reactor, connection, reactor.shared.reactors[reactor.shared.carriers])
         return False
     if got == 1:
         connection.stage = DETECTING
-        know_peer(reactor, connection, address)
+        assign_peer(reactor, connection, address)
         if report_opened(reactor, connection, address):
             return True
     close_connection(reactor, connection, PEER_CLOSED if got == 0 else FAILED)
@@ -276,7 +276,7 @@ cdef bint report_opened(Reactor *reactor, Connection *connection, const char *so
     return True
 
 
-cdef void take_over(Reactor *reactor, Connection *connection) noexcept nogil:
+cdef void adopt(Reactor *reactor, Connection *connection) noexcept nogil:
     """Reactor thread only. Carry a connection that is in no table: a new one, one for the handshake thread, or one whose
     frames begin, which is reported.
 
@@ -287,21 +287,21 @@ cdef void take_over(Reactor *reactor, Connection *connection) noexcept nogil:
     cdef Peer ignored
     if reactor.shakes_hands:
         connection.stage, connection.began_ms = UNDECIDED, reactor.now_ms
-        know_peer(reactor, connection, address)
+        assign_peer(reactor, connection, address)
     if not insert_connection(reactor, connection):
         release_connection(reactor.shared, connection, FAILED)
     elif reactor.shakes_hands:
         join_ring(reactor.waiting, &connection.queued, connection.host)
     elif connection.stage == CARRIED:
         # The connection may have been judged by a policy that this reactor has not seen.
-        know_policy(&reactor.shared.policy, &reactor.known_policy)
+        refresh_policy(&reactor.shared.policy, &reactor.policy_copy)
         write_peer(connection.fd, address, &ignored)
         if not report_opened(reactor, connection, address):
             connection.is_failed = True
         elif connection.tls == NULL:
             resume(reactor, connection)
         elif connection.input.size:
-            take_records(reactor, connection)
+            process_records(reactor, connection)
         finish_turn(reactor, connection)
 
 
@@ -310,7 +310,7 @@ cdef void fail(Connection *connection, int ending) noexcept nogil:
     connection.is_failed, connection.ending = True, ending
 
 
-cdef void give_back(Reactor *reactor, Connection *connection) noexcept nogil:
+cdef void return_connection(Reactor *reactor, Connection *connection) noexcept nogil:
     """Handshake thread only. Its frames begin."""
     connection.stage = CARRIED
     move(reactor, connection, next_carrier(reactor))
@@ -320,10 +320,10 @@ cdef inline bint is_trusted(const Shared *shared, const Connection *connection) 
     """Whether the socket's address may announce another."""
     if shared.proxies == NULL:
         return True
-    return connection.peer.is_known and flags_of(shared.proxies, connection.peer.address) != 0
+    return connection.peer.has_address and flags_of(shared.proxies, connection.peer.address) != 0
 
 
-cdef size_t take_header(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil:
+cdef size_t read_proxy(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil:
     """Handshake thread only. The size of the PROXY header; 0 if there is none, or if it is not whole."""
     cdef char address[ADDRESS_ROOM]
     cdef ProxyHeader header
@@ -349,12 +349,12 @@ cdef size_t take_header(Reactor *reactor, Connection *connection, const uint8_t 
             fail(connection, FAILED)
             return 0
         connection.is_announced = True
-        count_held(reactor, INPUT, connection, 0)
-        know_peer(reactor, connection, address)
+        charge_bytes(reactor, INPUT, connection, 0)
+        assign_peer(reactor, connection, address)
     return header.size
 
 
-cdef bint hold_handshake(Reactor *reactor, Connection *wanting, uint32_t size) noexcept nogil:
+cdef bint reserve_handshake(Reactor *reactor, Connection *wanting, uint32_t size) noexcept nogil:
     """Handshake thread only. OpenSSL has so much memory for it from now on. False: there is no room, and it is closed.
 
     Over the limit other handshakes are given up, by the rules of connection_table.pyx, and then connections that are
@@ -364,13 +364,13 @@ cdef bint hold_handshake(Reactor *reactor, Connection *wanting, uint32_t size) n
     cdef Victim victim
     cdef uint32_t greedy
     cdef Connection *other
-    cdef bint grows = size > wanting.held[TLS]
-    count_held(reactor, TLS, wanting, size)
+    cdef bint grows = size > wanting.charged[TLS]
+    charge_bytes(reactor, TLS, wanting, size)
     if grows:
         note_progress(reactor, TLS, wanting)
     while find_victim(reactor.shared, TLS, reactor.number, &victim):
-        other = reactor.holders[TLS].lists[victim.known][victim.number].first
-        greedy = greedy_host(reactor.shared, TLS, victim.known)
+        other = reactor.large[TLS].lists[victim.party][victim.number].first
+        greedy = greedy_host(reactor.shared, TLS, victim.party)
         if other == wanting or (greedy < HOSTS and greedy != victim.number):
             break
         close_connection(reactor, other, STALLED_HANDSHAKE)
@@ -385,7 +385,7 @@ cdef bint start_tls(Reactor *reactor, Connection *connection) noexcept nogil:
     cdef Shared *shared = reactor.shared
     cdef ContextState state
     cdef Message *message = NULL
-    if not hold_handshake(reactor, connection, HANDSHAKE_BYTES):
+    if not reserve_handshake(reactor, connection, HANDSHAKE_BYTES):
         return False
     pthread_mutex_lock(&shared.tls.mutex)
     state = shared.tls.state
@@ -406,7 +406,7 @@ cdef bint start_tls(Reactor *reactor, Connection *connection) noexcept nogil:
         fail(connection, NO_CERTIFICATE if state == NOT_USABLE else FAILED)
     else:
         connection.stage = WITHOUT_CONTEXT
-        count_held(reactor, TLS, connection, 0)
+        charge_bytes(reactor, TLS, connection, 0)
     return True
 
 
@@ -432,10 +432,10 @@ cdef bint go_on_with_tls(Reactor *reactor, Connection *connection, const uint8_t
     elif progress == IS_DONE and not connection.is_failed:
         add(&tls.succeeded, 1)
         if keep(&connection.input, reactor.wire.incoming, left):
-            give_back(reactor, connection)
+            return_connection(reactor, connection)
             return False
         fail(connection, FAILED)
-    return connection.is_failed or hold_handshake(reactor, connection, memory)
+    return connection.is_failed or reserve_handshake(reactor, connection, memory)
 
 
 cdef bint go_on(Reactor *reactor, Connection *connection) noexcept nogil:
@@ -456,7 +456,7 @@ cdef bint go_on(Reactor *reactor, Connection *connection) noexcept nogil:
     if connection.stage == SHAKING_HANDS:
         return go_on_with_tls(reactor, connection, data, have)
     if connection.stage == UNDECIDED:
-        taken = take_header(reactor, connection, data, have)
+        taken = read_proxy(reactor, connection, data, have)
         data += taken
         have -= taken
     drop(&connection.input)
@@ -464,12 +464,12 @@ cdef bint go_on(Reactor *reactor, Connection *connection) noexcept nogil:
         fail(connection, FAILED)
     if connection.is_failed or connection.stage != BEHIND_HEADER or have == 0:
         return True
-    if data[0] == HANDSHAKE_MAGIC_CODE and reactor.shared.limits.takes_tls:
+    if data[0] == HANDSHAKE_MAGIC_CODE and reactor.shared.limits.accepts_tls:
         if not start_tls(reactor, connection):
             return False
         return connection.stage != SHAKING_HANDS or go_on_with_tls(reactor, connection, data, have)
-    if data[0] != HANDSHAKE_MAGIC_CODE and reactor.shared.limits.takes_plain:
-        give_back(reactor, connection)
+    if data[0] != HANDSHAKE_MAGIC_CODE and reactor.shared.limits.accepts_plain:
+        return_connection(reactor, connection)
         return False
     fail(connection, TLS_DISABLED if data[0] == HANDSHAKE_MAGIC_CODE else NOT_TLS)
     return True
@@ -494,13 +494,13 @@ cdef void on_handshake_event(Reactor *reactor, Connection *connection, uint32_t 
         join_ring(reactor.waiting, &connection.queued, connection.host)
 
 
-cdef void take_steps(Reactor *reactor) noexcept nogil:
+cdef void step_handshakes(Reactor *reactor) noexcept nogil:
     """Handshake thread only. The next steps, in the turns of hosts, for TURN_NS."""
     cdef Connection *connection
     cdef int64_t ends_ns
     if reactor.waiting.waiting:
         ends_ns = monotonic_ns() + TURN_NS
         while reactor.waiting.waiting and monotonic_ns() < ends_ns:
-            connection = <Connection *>take_turn(reactor.waiting, 1)
+            connection = <Connection *>next_turn(reactor.waiting, 1)
             if go_on(reactor, connection):
                 finish_turn(reactor, connection)

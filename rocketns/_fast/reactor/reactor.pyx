@@ -18,15 +18,15 @@ from rocketns._fast.connections.connection cimport (
 )
 from rocketns._fast.connections.hosts cimport HostRing, leave_ring
 from rocketns._fast.connections.messages cimport (
-    ABORT, APPLIED, CLOSE_IDLE, CONTEXT_CHANGED, END, MOVE, REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT,
-    REPLY_TO_KNOWN, RESUME, SHED, STOP, Message, following, free_message, take_all
+    ABORT, APPLIED, CLOSE_IDLE, CONTEXT_CHANGED, END, MOVE, REPLY, REPLY_AWAITS_DELIVERY, REPLY_GENERATION_SHIFT,
+    REPLY_TO_BROKER, RESUME, SHED, STOP, Message, following, free_message, drain
 )
 from rocketns._fast.reactor.answers cimport deferred_wait_ms, end_round, free_deferred
 from rocketns._fast.reactor.connection_table cimport (
-    close_connection, close_some_idle, note_known, release_connection, relieve
+    close_connection, close_some_idle, note_broker, release_connection, relieve
 )
 from rocketns._fast.reactor.opening cimport (
-    accept_some, detect_plain, listen_again, note_context, on_handshake_event, take_over, take_steps
+    accept_some, detect_plain, listen_again, note_context, on_handshake_event, adopt, step_handshakes
 )
 from rocketns._fast.reactor.reactor_state cimport (
     LATENCY_BUCKETS, LISTENING, REACTOR_SHIFT, SCRATCH_BYTES, SEALED_BYTES, WOKEN, find_connection, must_wait
@@ -105,12 +105,12 @@ cdef void reply(Reactor *reactor, Connection *connection, Message *message) noex
     """Reactor thread only. Send control's answers; so many requests are no longer in flight."""
     cdef Buffer *output = &connection.output
     connection.in_flight -= min(connection.in_flight, <uint32_t>message.number)
-    if message.moment & REPLY_AWAITS_TAKEN:
+    if message.moment & REPLY_AWAITS_DELIVERY:
         connection.is_awaited = True
     # Its peer may look up by its certificate, as control decided by the policy of this generation.
     if connection.access_generation == <uint32_t>(message.moment >> REPLY_GENERATION_SHIFT):
         connection.is_guarded = False
-    note_known(reactor, connection, message.moment & REPLY_TO_KNOWN != 0)
+    note_broker(reactor, connection, message.moment & REPLY_TO_BROKER != 0)
     if message.size:
         connection.active_ms = reactor.now_ms
         if connection.tls == NULL and output.data == NULL:  # a large answer is not copied: it becomes the output
@@ -129,7 +129,7 @@ cdef void handle_message(Reactor *reactor, Message *message) noexcept nogil:
     """Reactor thread only. The message stays the caller's."""
     cdef Connection *connection
     if message.kind == MOVE:
-        take_over(reactor, <Connection *>message.data)
+        adopt(reactor, <Connection *>message.data)
         message.data = NULL
     elif message.kind == CONTEXT_CHANGED:
         note_context(reactor)
@@ -173,7 +173,7 @@ cdef void handle_messages(Reactor *reactor) noexcept nogil:
     cdef size_t handled_bytes = 0
     cdef int handled = 0
     if reactor.pending == NULL:
-        reactor.pending = take_all(&reactor.inbox)
+        reactor.pending = drain(&reactor.inbox)
     while reactor.pending != NULL and handled < HANDLED_AT_ONCE_MAX and handled_bytes < HANDLED_BYTES_AT_ONCE_MAX:
         message = reactor.pending
         reactor.pending = following(message)
@@ -241,7 +241,7 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
         if reactor.may_resume:
             resume_stalled(reactor)
         if reactor.shakes_hands:
-            take_steps(reactor)
+            step_handshakes(reactor)
         if reactor.idle_left:
             close_some_idle(reactor)
         end_round(reactor)
@@ -322,7 +322,7 @@ cdef void free_pending(Reactor *reactor) noexcept nogil:
 cdef void free_reactor(Reactor *reactor) noexcept nogil:
     """Control only, after the thread ended."""
     free_pending(reactor)
-    reactor.pending = take_all(&reactor.inbox)
+    reactor.pending = drain(&reactor.inbox)
     free_pending(reactor)
     close(reactor.epoll_fd)
     close(reactor.inbox.wake_fd)

@@ -9,7 +9,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 
 from rocketns._fast.access.networks cimport NetworkTable, Peer, flags_of
-from rocketns._fast.access.policy cimport KnownPolicy, Policy
+from rocketns._fast.access.policy cimport PolicyCopy, Policy
 from rocketns._fast.codec.requests cimport Layout
 from rocketns._fast.connections.connection cimport Buffer, Connection
 from rocketns._fast.connections.hosts cimport HOSTS, KINDS, HostRing, Hosts
@@ -43,7 +43,7 @@ cdef struct Limits:
     uint32_t frame_bytes_max
     uint32_t in_flight_max
     int64_t connections_max
-    int64_t held_bytes_max[KINDS]  # of all connections together; OpenSSL's memory counts in that of INPUT, too
+    int64_t charged_bytes_max[KINDS]  # of all connections together; OpenSSL's memory counts in that of INPUT, too
     int64_t host_bytes_max[KINDS]  # a host with more is looked at by itself, see connection_table.pyx
     int64_t listed_bytes_min[KINDS]  # a connection with less is in no list, since closing it would free little
     int64_t progress_ms_max  # a connection without progress for so long is closed; 0: none is
@@ -54,8 +54,8 @@ cdef struct Limits:
     int receive_buffer_bytes
     int serialize_type
     int version  # of RocketMQ, which the answers follow
-    bint takes_plain
-    bint takes_tls
+    bint accepts_plain
+    bint accepts_tls
     int64_t handshake_ms_max  # of a PROXY header and a handshake; 0: no limit
     int64_t deferred_ms_max  # of a lookup without a route, see answers.pxd
     bint trusts_announced  # whether an address of a PROXY header says in which networks its peer is
@@ -98,7 +98,7 @@ cdef struct Shared:
     int reactor_count  # with the handshake thread
     const NetworkTable *proxies  # whose PROXY headers count; NULL: everybody's
     bint counts_clients
-    bint tells_clients  # whether control is told the language and version of a connection's first lookup
+    bint reports_clients  # whether control is told the language and version of a connection's first lookup
     Owner control  # the thread of control, for debug builds
     # Written by control, read by reactors. Atomic.
     int64_t enabled  # 0: every lookup is handed over
@@ -130,7 +130,7 @@ cdef struct ConnectionList:
 # The connections of one reactor that hold many bytes of one kind, strangers or known ones, by host. A connection goes to
 # the end of its list with each progress. So the first of a list has made none for the longest time, and each change costs
 # the same, however many there are.
-cdef struct Holders:
+cdef struct LargeConnections:
     # Since when the first of each list is without progress, in milliseconds of the monotonic clock. 0: there is none.
     # Atomic: the reactor writes it, any thread reads it.
     int64_t oldest_ms[2][HOSTS]
@@ -188,7 +188,7 @@ cdef struct Reactor:
     Wire wire  # its outgoing room is fixed: SEALED_BYTES
     int rounds_to_sample
     uint32_t sample_state
-    Holders holders[KINDS]  # by kind
+    LargeConnections large[KINDS]  # by kind
     Connection **connections  # the connection table of `connections_max` indexes, `table_count` of them used or free
     uint32_t table_count
     uint32_t *free_indexes
@@ -197,7 +197,7 @@ cdef struct Reactor:
     Buffer written  # answers of the present turn. Its room stays
     Layout layouts[LAYOUTS]
     uint8_t next_layout
-    KnownPolicy known_policy  # at least as new as that of each connection's last turn
+    PolicyCopy policy_copy  # at least as new as that of each connection's last turn
 
 # A connection's id: the reactor's number, the index in its connection table, and the generation at that index.
 cdef enum:
@@ -235,7 +235,7 @@ cdef inline Connection *find_connection(Reactor *reactor, uint64_t id) noexcept 
 
 cdef inline int flags_of_peer(const Policy *policy, const Peer *peer) noexcept nogil:
     """With the policy's mutex. A peer without an IP address is in no network, not even in ::/0."""
-    return flags_of(policy.networks, peer.address) if peer.is_known and policy.networks != NULL else 0
+    return flags_of(policy.networks, peer.address) if peer.has_address and policy.networks != NULL else 0
 
 
 cdef inline bint must_wait(Reactor *reactor, const Connection *connection) noexcept nogil:
@@ -249,7 +249,7 @@ cdef inline bint must_wait(Reactor *reactor, const Connection *connection) noexc
     )
 
 
-cdef inline bint tell_control(
+cdef inline bint notify_control(
     Reactor *reactor, const Connection *connection, MessageKind kind, int number, int64_t moment
 ) noexcept nogil:
     """Reactor thread only. A message about a connection; False where there is no memory."""

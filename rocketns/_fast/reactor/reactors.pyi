@@ -18,7 +18,7 @@ class ReactorLimits(TypedDict):
     frame_bytes_max: int
     in_flight_max: int
     connections_max: int
-    held_bytes_max: tuple[int, int, int]
+    charged_bytes_max: tuple[int, int, int]
     """Of all connections together: input that is not worked off, with OpenSSL's memory; unsent answers; OpenSSL's."""
     host_bytes_max: tuple[int, int, int]
     """A host with more is looked at by itself when all together hold too much."""
@@ -36,8 +36,8 @@ class ReactorLimits(TypedDict):
     """0 writes JSON headers, 1 binary ones."""
     version: int
     """The release of RocketMQ that the answers follow, as its number in headers."""
-    takes_plain: bool
-    takes_tls: bool
+    accepts_plain: bool
+    accepts_tls: bool
     handshake_ms_max: int
     """Of a PROXY header and a TLS handshake together; 0 is no limit."""
     deferred_ms_max: int
@@ -67,8 +67,8 @@ class Receiver(Protocol):
     def closed(self, connection: int, ending: int) -> None:
         """CLOSED: it has ended; ``ending`` is an `Ending`."""
 
-    def answers_taken(self, connection: int) -> None:
-        """TAKEN: the peer took the answers of a `reply` that asked about it."""
+    def answers_delivered(self, connection: int) -> None:
+        """DELIVERED: the peer took the answers of a `reply` that asked about it."""
 
     def looked_up(self, connection: int, language: int, version: int) -> None:
         """LOOKED_UP: its first lookup at a reactor had this language code, or -1, and version."""
@@ -133,14 +133,14 @@ class Reactors:
         connection: int,
         done: int,
         data: bytes | bytearray | memoryview,
-        awaits_taken: bool = False,
-        is_known: bool = False,
+        awaits_delivery: bool = False,
+        is_broker: bool = False,
         allowed_in: int = 0,
     ) -> None:
         """Send ``data``; ``done`` requests are no longer in flight. Does nothing where the connection is gone.
 
-        With ``awaits_taken``, the message TAKEN comes when the connection's unsent bytes are below the high-water mark.
-        ``is_known``: a broker registered from the connection. It stays so until the next answer.
+        With ``awaits_delivery``, DELIVERED comes when the connection's unsent bytes are below the high-water mark.
+        ``is_broker``: a broker registered from the connection. It stays so until the next answer.
         ``allowed_in``: not 0 lets reactors answer the connection's lookups under the policy of this generation.
         """
 
@@ -190,7 +190,7 @@ class Reactors:
     def count_lookups(self, keys_max: int, by_client: bool) -> None:
         """Count the lookups answered, at most ``keys_max`` keys a reactor. Only before any loop runs."""
 
-    def tell_clients(self) -> None:
+    def report_clients(self) -> None:
         """Give LOOKED_UP for each connection that looks up. Only before any loop runs."""
 
     def latencies(self) -> list[tuple[list[int], int]]:

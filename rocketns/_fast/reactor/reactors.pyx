@@ -18,11 +18,11 @@ cimport cython
 
 from rocketns._fast.access.policy cimport put_in_force, remember_frame
 from rocketns._fast.codec.wire cimport frame_size
-from rocketns._fast.connections.hosts cimport HOSTS, INPUT, OUTPUT, TLS, join_ring, release_host, take_turn
+from rocketns._fast.connections.hosts cimport HOSTS, INPUT, OUTPUT, TLS, join_ring, release_host, next_turn
 from rocketns._fast.connections.messages cimport (
     ABORT, APPLIED, CLOSE_IDLE, CLOSED, CONTEXT_CHANGED, END, FRAME, LOOKED_UP, OPENED, OPENED_LISTENER_SHIFT, REFUSED,
-    REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT, REPLY_TO_KNOWN, RESUME, STOP, TAKEN, TLS_WANTED, Message,
-    MessageKind, following, free_message, is_empty, message_with, new_message, take_all
+    REPLY, REPLY_AWAITS_DELIVERY, REPLY_GENERATION_SHIFT, REPLY_TO_BROKER, RESUME, STOP, DELIVERED, TLS_WANTED, Message,
+    MessageKind, following, free_message, is_empty, message_with, new_message, drain
 )
 from rocketns._fast.reactor.answers cimport is_applied
 from rocketns._fast.reactor.connection_table cimport (
@@ -32,7 +32,7 @@ from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_react
 from rocketns._fast.reactor.reactor_state cimport (
     EPOCHS, FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, NOT_USABLE, Tls, send_message
 )
-from rocketns._fast.routes.asked_topics cimport make_counts, take_counts, take_missed
+from rocketns._fast.routes.asked_topics cimport make_counts, drain_counts, drain_missed
 from rocketns._fast.routes.routes cimport READERS_MAX
 from rocketns._fast.routes.slots cimport VIEWS_MAX
 from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, eventfd
@@ -95,8 +95,8 @@ cdef int deliver_one(Message *message, receiver) except -1:
         ))
     elif kind == CLOSED:
         receiver.closed(connection, number)
-    elif kind == TAKEN:
-        receiver.answers_taken(connection)
+    elif kind == DELIVERED:
+        receiver.answers_delivered(connection)
     elif kind == LOOKED_UP:
         receiver.looked_up(connection, number, moment)
     elif kind == REFUSED:
@@ -148,10 +148,10 @@ cdef class Reactors:
         for number in range(self.shared.reactor_count):
             free_reactor(self.shared.reactors[number])
         collect(self)
-        message = <Message *>take_turn(&self.waiting, 1)
+        message = <Message *>next_turn(&self.waiting, 1)
         while message != NULL:
             free_message(message)
-            message = <Message *>take_turn(&self.waiting, 1)
+            message = <Message *>next_turn(&self.waiting, 1)
         close(self.shared.to_control.wake_fd)
         pthread_mutex_destroy(&self.shared.to_control.mutex)
         pthread_mutex_destroy(&self.shared.policy.mutex)
@@ -204,7 +204,7 @@ cdef class Reactors:
         collect(self)
         while most > 0:
             most -= 1
-            message = <Message *>take_turn(&self.waiting, MESSAGES_OF_HOST_AT_ONCE)
+            message = <Message *>next_turn(&self.waiting, MESSAGES_OF_HOST_AT_ONCE)
             if message == NULL:
                 return
             if message.kind == CLOSED or message.kind == REFUSED:
@@ -255,13 +255,13 @@ cdef class Reactors:
         return self.waiting.waiting != 0
 
     def reply(
-        self, uint64_t connection, int done, const unsigned char[::1] data, bint awaits_taken=False,
-        bint is_known=False, int64_t allowed_in=0
+        self, uint64_t connection, int done, const unsigned char[::1] data, bint awaits_delivery=False,
+        bint is_broker=False, int64_t allowed_in=0
     ):
         """Control only: the answers of a connection keep the order in which control gives them."""
         cdef const uint8_t *start = &data[0] if data.shape[0] else NULL
         cdef size_t size = <size_t>data.shape[0]
-        cdef int64_t bits = (REPLY_AWAITS_TAKEN if awaits_taken else 0) | (REPLY_TO_KNOWN if is_known else 0)
+        cdef int64_t bits = (REPLY_AWAITS_DELIVERY if awaits_delivery else 0) | (REPLY_TO_BROKER if is_broker else 0)
         bits |= allowed_in << REPLY_GENERATION_SHIFT
         post(self, reactor_of(self, connection), REPLY, connection, done, start, size, bits)
 
@@ -283,7 +283,7 @@ cdef class Reactors:
     def count_here(self, int64_t change):
         """Control only."""
         cdef Victim victim
-        add(&self.shared.hosts.held_bytes[INPUT], change)
+        add(&self.shared.hosts.charged_bytes[INPUT], change)
         if change <= 0 or excess(&self.shared, INPUT) <= 0:
             return True
         if not find_victim(&self.shared, INPUT, ANY, &victim):
@@ -316,9 +316,9 @@ cdef class Reactors:
             if not make_counts(&self.shared.reactors[number].counts, keys_max, by_client):
                 raise MemoryError
 
-    def tell_clients(self):
+    def report_clients(self):
         """Control, before `run`."""
-        self.shared.tells_clients = True
+        self.shared.reports_clients = True
 
     def latencies(self):
         cdef list measured = []
@@ -328,8 +328,8 @@ cdef class Reactors:
             total_ns = 0
             for number in range(self.count):
                 total_ns += load(&self.shared.reactors[number].latency_ns[kind])
-                for place in range(LATENCY_BUCKETS):
-                    counts[place] += load(&self.shared.reactors[number].latency[kind][place])
+                for index in range(LATENCY_BUCKETS):
+                    counts[index] += load(&self.shared.reactors[number].latency[kind][index])
             measured.append((counts, total_ns))
         return measured
 
@@ -338,7 +338,7 @@ cdef class Reactors:
         cdef list rows = []
         cdef int64_t lookups = 0, misses = 0
         for number in range(self.count):
-            take_counts(rows, &self.shared.reactors[number].counts, &self.shared.reactors[number].routes_mutex,
+            drain_counts(rows, &self.shared.reactors[number].counts, &self.shared.reactors[number].routes_mutex,
                         &lookups, &misses)
         return rows, lookups, misses
 
@@ -346,7 +346,7 @@ cdef class Reactors:
         """Control only."""
         cdef list rows = []
         for number in range(self.count):
-            take_missed(rows, &self.shared.reactors[number].missing, &self.shared.reactors[number].routes_mutex)
+            drain_missed(rows, &self.shared.reactors[number].missing, &self.shared.reactors[number].routes_mutex)
         return rows
 
     def stop(self):
@@ -365,11 +365,11 @@ cdef class Reactors:
 
     @property
     def incoming_bytes(self):
-        return load(&self.shared.hosts.held_bytes[INPUT]) + load(&self.shared.hosts.held_bytes[TLS])
+        return load(&self.shared.hosts.charged_bytes[INPUT]) + load(&self.shared.hosts.charged_bytes[TLS])
 
     @property
     def outgoing_bytes(self):
-        return load(&self.shared.hosts.held_bytes[OUTPUT])
+        return load(&self.shared.hosts.charged_bytes[OUTPUT])
 
     @property
     def replied_bytes(self):
@@ -416,7 +416,7 @@ cdef class Reactors:
 
 cdef void collect(Reactors reactors) noexcept:
     """Control only. The messages that came since the last time wait for the turns of their hosts."""
-    cdef Message *message = take_all(&reactors.shared.to_control)
+    cdef Message *message = drain(&reactors.shared.to_control)
     cdef Message *after
     while message != NULL:
         after = following(message)

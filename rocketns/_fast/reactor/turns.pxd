@@ -5,7 +5,7 @@ from rocketns._fast.reactor.reactor_state cimport Reactor
 
 cdef void end_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil
 cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil
-cdef void take_records(Reactor *reactor, Connection *connection) noexcept nogil
+cdef void process_records(Reactor *reactor, Connection *connection) noexcept nogil
 cdef void resume(Reactor *reactor, Connection *connection) noexcept nogil
 cdef void resume_stalled(Reactor *reactor) noexcept nogil
 cdef void answer_deferred(Reactor *reactor) noexcept nogil

@@ -10,7 +10,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from rocketns._fast.access.networks cimport MAY_LOOK_UP
-from rocketns._fast.access.policy cimport KnownPolicy, Policy, copy_policy
+from rocketns._fast.access.policy cimport PolicyCopy, Policy, copy_policy
 from rocketns._fast.codec.proxy_header cimport DETECTION_BYTES
 from rocketns._fast.codec.wire cimport MALFORMED, NEED_MORE, frame_size, read_uint32
 from rocketns._fast.connections.connection cimport (
@@ -18,16 +18,16 @@ from rocketns._fast.connections.connection cimport (
     WITHOUT_CONTEXT, drop, keep, make_room, receive_some, send_wire
 )
 from rocketns._fast.connections.hosts cimport (
-    INPUT, KINDS, OF_KNOWN, OF_STRANGERS, OUTPUT, REQUESTS, TLS, Hosts, join_ring, may_ask, take_turn
+    INPUT, KINDS, OF_BROKERS, OF_STRANGERS, OUTPUT, REQUESTS, TLS, Hosts, join_ring, may_ask, next_turn
 )
-from rocketns._fast.connections.messages cimport FRAME, TAKEN, Message, message_with, push
+from rocketns._fast.connections.messages cimport FRAME, DELIVERED, Message, message_with, push
 from rocketns._fast.reactor.answers cimport answer, header_end, next_due, refuse, send_written
 from rocketns._fast.reactor.connection_table cimport (
-    PROGRESS_BYTES, close_connection, count_held, excess, note_progress, relieve
+    PROGRESS_BYTES, close_connection, charge_bytes, excess, note_progress, relieve
 )
 from rocketns._fast.reactor.reactor_state cimport (
     EPOCHS, FRAME_COST_BYTES, SCRATCH_BYTES, TLS_BYTES, Deferred, Shared, assert_reactor, find_connection,
-    flags_of_peer, id_of, must_wait, tell_control
+    flags_of_peer, id_of, must_wait, notify_control
 )
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_MOD, EPOLLIN, EPOLLONESHOT, EPOLLOUT, epoll_ctl, epoll_event
@@ -72,11 +72,12 @@ cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) n
     its host is at control. Both have room where a crowd has none left: the three may fill a quarter, a half and three
     eighths of what may be held of input.
     """
-    cdef int64_t queued = load(&reactor.shared.queued_bytes), most = reactor.shared.limits.held_bytes_max[INPUT], of_host
+    cdef int64_t queued = load(&reactor.shared.queued_bytes), of_host
+    cdef int64_t most = reactor.shared.limits.charged_bytes_max[INPUT]
     if connection.in_flight == 0:
         if queued <= most // 4 and size <= FIRST_FRAME_BYTES_MAX:
             return True
-        if queued <= most // 2 and connection.is_known:
+        if queued <= most // 2 and connection.is_broker:
             return True
         of_host = load(&reactor.shared.hosts.hosts[connection.host].queued_bytes)
         if of_host == 0 or of_host + <int64_t>size <= SMALL_HOST_BYTES_MAX:
@@ -144,7 +145,7 @@ cdef void end_connection(Reactor *reactor, Connection *connection, int ending) n
     connection.is_ending, connection.ending, connection.ending_ms = True, ending, reactor.now_ms
 
 
-cdef bint admit(Policy *policy, KnownPolicy *known, Connection *connection) noexcept nogil:
+cdef bint admit(Policy *policy, PolicyCopy *copy, Connection *connection) noexcept nogil:
     """Reactor thread only. Judge a connection by the policy in force. False: it is a stranger, and must be closed.
 
     Whether it may stay, and which of its lookups a reactor answers, is decided by its networks, once a policy.
@@ -152,8 +153,8 @@ cdef bint admit(Policy *policy, KnownPolicy *known, Connection *connection) noex
     cdef bint is_stranger
     cdef int flags
     pthread_mutex_lock(&policy.mutex)
-    copy_policy(policy, known)
-    connection.access_generation = <uint32_t>known.generation
+    copy_policy(policy, copy)
+    connection.access_generation = <uint32_t>copy.generation
     flags = flags_of_peer(policy, &connection.peer)
     connection.is_guarded = policy.guards_lookups and not flags & MAY_LOOK_UP
     is_stranger = load(&policy.closes_strangers) and flags == 0
@@ -163,10 +164,10 @@ cdef bint admit(Policy *policy, KnownPolicy *known, Connection *connection) noex
     return not is_stranger
 
 
-cdef bint take_frame(Reactor *reactor, Connection *connection, uint8_t *frame, size_t size) noexcept nogil:
+cdef bint process_frame(Reactor *reactor, Connection *connection, uint8_t *frame, size_t size) noexcept nogil:
     """Reactor thread only. Answer or hand over one frame; False where it must wait. Then it keeps its token."""
     cdef Hosts *hosts = reactor.shared.hosts
-    cdef int bucket = OF_KNOWN if connection.is_known else OF_STRANGERS
+    cdef int bucket = OF_BROKERS if connection.is_broker else OF_STRANGERS
     if load(&hosts.cost_ns[REQUESTS]) and not (
         connection.is_let_through or may_ask(hosts, connection.host, bucket, reactor.now_ms)
     ):
@@ -180,7 +181,7 @@ cdef bint take_frame(Reactor *reactor, Connection *connection, uint8_t *frame, s
     return False
 
 
-cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, size_t size) noexcept nogil:
+cdef void process_frames(Reactor *reactor, Connection *connection, uint8_t *data, size_t size) noexcept nogil:
     """Reactor thread only. Answer or hand over whole frames, as many as the connection may; keep the rest as input."""
     cdef size_t at = 0
     cdef int64_t length
@@ -190,7 +191,7 @@ cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, s
     connection.has_frames = False
     reactor.turn_bytes = 0
     if connection.access_generation != load(&reactor.shared.policy.generation) and not admit(
-        &reactor.shared.policy, &reactor.known_policy, connection
+        &reactor.shared.policy, &reactor.policy_copy, connection
     ):
         end_connection(reactor, connection, STRANGER)
     while connection.stage != DETECTING and not must_wait(reactor, connection):
@@ -204,7 +205,7 @@ cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, s
             connection.has_frames = True
             break
         frames += 1
-        if not take_frame(reactor, connection, data + at, <size_t>length):
+        if not process_frame(reactor, connection, data + at, <size_t>length):
             break
         if connection.input.data == NULL and data != reactor.scratch_in:
             return  # the input was the frame, and is control's now
@@ -215,7 +216,7 @@ cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, s
         connection.is_failed = True
 
 
-cdef void take_received(
+cdef void process_received(
     Reactor *reactor, Connection *connection, uint8_t *data, size_t have, size_t room, size_t received
 ) noexcept nogil:
     """Reactor thread only. Take the frames in ``have`` bytes and those that were received.
@@ -234,19 +235,19 @@ cdef void take_received(
         connection.input.size += came
     elif have:
         drop(&connection.input)
-    take_frames(reactor, connection, data, have + came)
+    process_frames(reactor, connection, data, have + came)
     if progress == HAS_ENDED:
         end_connection(reactor, connection, PEER_CLOSED)
     elif progress == HAS_FAILED or progress == IS_DONE:  # IS_DONE: more plain text than records, which cannot be
         end_connection(reactor, connection, TLS_FAILED)
 
 
-cdef void take_records(Reactor *reactor, Connection *connection) noexcept nogil:
+cdef void process_records(Reactor *reactor, Connection *connection) noexcept nogil:
     """Reactor thread only. The input is records, which came with the end of the handshake."""
     cdef size_t received = min(connection.input.size, <size_t>SCRATCH_BYTES - UNFINISHED_RECORD_MAX)
     memcpy(reactor.scratch_received, connection.input.data + connection.input.start, received)
     drop(&connection.input)
-    take_received(reactor, connection, reactor.scratch_in, 0, SCRATCH_BYTES, received)
+    process_received(reactor, connection, reactor.scratch_in, 0, SCRATCH_BYTES, received)
 
 
 cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
@@ -271,14 +272,14 @@ cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
     into = data + have if connection.tls == NULL else reactor.scratch_received
     got = receive_some(connection, into, min(room - spare, most), reactor.now_ms)
     if got:
-        take_received(reactor, connection, data, have, room, got)
+        process_received(reactor, connection, data, have, room, got)
 
 
 cdef void resume(Reactor *reactor, Connection *connection) noexcept nogil:
     """Reactor thread only. Go on with the waiting input, if the connection may."""
     cdef Buffer *input = &connection.input
     if input.size and not must_wait(reactor, connection):
-        take_frames(reactor, connection, input.data + input.start, input.size)
+        process_frames(reactor, connection, input.data + input.start, input.size)
 
 
 cdef void resume_stalled(Reactor *reactor) noexcept nogil:
@@ -289,7 +290,7 @@ cdef void resume_stalled(Reactor *reactor) noexcept nogil:
         if reactor.waiting.waiting == 0 or is_crowded(reactor):
             reactor.may_resume = False
             return
-        connection = <Connection *>take_turn(reactor.waiting, 1)
+        connection = <Connection *>next_turn(reactor.waiting, 1)
         reactor.is_resuming = True
         resume(reactor, connection)
         reactor.is_resuming = False
@@ -328,14 +329,14 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
         send_written(reactor, connection)
     # The memory before the input and the output counts too; of TLS also that of a record which is not whole.
     if connection.tls != NULL and connection.stage == CARRIED:
-        count_held(reactor, TLS, connection, TLS_BYTES)
+        charge_bytes(reactor, TLS, connection, TLS_BYTES)
         if openssl.SSL_has_pending(connection.tls):
             waiting += UNFINISHED_RECORD_MAX
-    count_held(reactor, INPUT, connection, waiting)
-    count_held(reactor, OUTPUT, connection, output.start + output.size)
+    charge_bytes(reactor, INPUT, connection, waiting)
+    charge_bytes(reactor, OUTPUT, connection, output.start + output.size)
     if connection.is_awaited and output.size <= shared.limits.high_water_bytes:
         connection.is_awaited = False  # control parks the connection's requests until it takes this message
-        if not tell_control(reactor, connection, TAKEN, 0, 0):
+        if not notify_control(reactor, connection, DELIVERED, 0, 0):
             connection.is_failed = True
     if output.size > shared.limits.outgoing_bytes_max:
         connection.is_failed, connection.ending = True, TOO_MUCH_UNSENT
@@ -351,7 +352,7 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
     if output.size:
         wanted |= EPOLLOUT
     if wanted != connection.armed or reactor.shakes_hands:
-        if wanted & EPOLLIN and not connection.armed & EPOLLIN and connection.held[INPUT]:
+        if wanted & EPOLLIN and not connection.armed & EPOLLIN and connection.charged[INPUT]:
             # Its peer was kept waiting.
             note_progress(reactor, INPUT, connection)
         event.events, event.data.u64 = wanted, id_of(reactor, connection)

@@ -53,7 +53,7 @@ cdef struct Counts:
 
 cdef bint make_counts(Counts *counts, uint32_t keys_max, bint by_client) noexcept nogil
 cdef void free_counts(Counts *counts) noexcept nogil
-cdef int take_counts(
+cdef int drain_counts(
     list rows, Counts *counts, pthread_mutex_t *mutex, int64_t *lookups, int64_t *misses
 ) except -1
 cdef Count *new_count(
@@ -69,11 +69,11 @@ cdef inline void count_lookup(
     """
     cdef uint64_t kind = (<uint64_t><uint32_t>request.version << 16) ^ <uint16_t>request.language_code
     cdef uint64_t hash = fold(topic_hash ^ client_hash, kind | (<uint64_t>1 << 63))
-    cdef uint32_t place = hash & counts.mask
+    cdef uint32_t index = hash & counts.mask
     cdef Count *count
-    while counts.table[place].lookups and counts.table[place].hash != hash:
-        place = (place + 1) & counts.mask
-    count = &counts.table[place]
+    while counts.table[index].lookups and counts.table[index].hash != hash:
+        index = (index + 1) & counts.mask
+    count = &counts.table[index]
     if count.lookups == 0:
         count = new_count(counts, hash, request, client)
         if count == NULL:
@@ -105,7 +105,7 @@ cdef struct Missing:
     uint32_t used
     uint64_t chance
 
-cdef int take_missed(list rows, Missing *missing, pthread_mutex_t *mutex) except -1
+cdef int drain_missed(list rows, Missing *missing, pthread_mutex_t *mutex) except -1
 cdef void note_missed(
     Missing *missing, const RouteRequest *request, uint64_t hash, const Peer *peer, uint16_t host, uint64_t connection
 ) noexcept nogil

@@ -22,35 +22,35 @@ cdef bint make_counts(Counts *counts, uint32_t keys_max, bint by_client) noexcep
 
 cdef void free_counts(Counts *counts) noexcept nogil:
     """Control only, on counts that no reactor has."""
-    cdef uint32_t place
+    cdef uint32_t index
     if counts.table == NULL:
         return
-    for place in range(counts.mask + 1):
-        free(counts.table[place].topic)
-        free(counts.table[place].client)
+    for index in range(counts.mask + 1):
+        free(counts.table[index].topic)
+        free(counts.table[index].client)
     free(counts.table)
     counts.table = NULL
 
 
-cdef Count *free_place(Counts *counts, uint64_t hash) noexcept nogil:
+cdef Count *free_entry(Counts *counts, uint64_t hash) noexcept nogil:
     """Reactor thread only, with its mutex."""
-    cdef uint32_t place = hash & counts.mask
-    while counts.table[place].topic != NULL:
-        place = (place + 1) & counts.mask
-    return &counts.table[place]
+    cdef uint32_t index = hash & counts.mask
+    while counts.table[index].topic != NULL:
+        index = (index + 1) & counts.mask
+    return &counts.table[index]
 
 
 cdef bint grow(Counts *counts) noexcept nogil:
     """Reactor thread only, with its mutex. Twice the size; False where there is no memory."""
     cdef Count *old = counts.table
-    cdef uint32_t old_mask = counts.mask, place
+    cdef uint32_t old_mask = counts.mask, index
     cdef Count *table = <Count *>calloc(<size_t>old_mask * 2 + 2, sizeof(Count))
     if table == NULL:
         return False
     counts.table, counts.mask = table, old_mask * 2 + 1
-    for place in range(old_mask + 1):
-        if old[place].topic != NULL:
-            free_place(counts, old[place].hash)[0] = old[place]
+    for index in range(old_mask + 1):
+        if old[index].topic != NULL:
+            free_entry(counts, old[index].hash)[0] = old[index]
     free(old)
     return True
 
@@ -73,7 +73,7 @@ cdef Count *new_count(
         return NULL
     memcpy(topic, request.topic.start, request.topic.length)
     counts.used += 1
-    count = free_place(counts, hash)
+    count = free_entry(counts, hash)
     count.hash, count.topic, count.topic_length = hash, topic, <uint16_t>request.topic.length
     count.version, count.language_code, count.client = request.version, <int16_t>request.language_code, kept
     return count
@@ -82,8 +82,8 @@ cdef Count *new_count(
 cdef int add_rows(list rows, const Counts *counts) except -1:
     """Control only, on counts that no reactor has."""
     cdef const Count *count
-    for place in range(counts.mask + 1):
-        count = &counts.table[place]
+    for index in range(counts.mask + 1):
+        count = &counts.table[index]
         if count.topic != NULL:
             topic = count.topic[:count.topic_length].decode("ascii")
             client = None if count.client == NULL else count.client.decode("ascii", "replace")
@@ -91,7 +91,7 @@ cdef int add_rows(list rows, const Counts *counts) except -1:
     return 0
 
 
-cdef int take_counts(
+cdef int drain_counts(
     list rows, Counts *counts, pthread_mutex_t *mutex, int64_t *lookups, int64_t *misses
 ) except -1:
     """Control only. Tables are made and freed outside the mutex, which the reactor holds for each lookup."""
@@ -109,24 +109,24 @@ cdef int take_counts(
     return 0
 
 
-cdef uint32_t find_place(Missing *missing, uint64_t hash, uint16_t host) noexcept nogil:
+cdef uint32_t find_entry(Missing *missing, uint64_t hash, uint16_t host) noexcept nogil:
     """Reactor thread only, with its mutex. The topic's place, or the one it takes; SETS * WAYS where it gets none."""
-    cdef uint32_t first = <uint32_t>((hash >> 32) % SETS) * WAYS, place  # the lowest bit is always set
+    cdef uint32_t first = <uint32_t>((hash >> 32) % SETS) * WAYS, index  # the lowest bit is always set
     cdef uint32_t free = SETS * WAYS
-    for place in range(first, first + WAYS):
-        if missing.hashes[place] == hash:
-            return place
-        if missing.hashes[place] == 0:
-            free = place
+    for index in range(first, first + WAYS):
+        if missing.hashes[index] == hash:
+            return index
+        if missing.hashes[index] == 0:
+            free = index
     if free < SETS * WAYS:
         missing.used += 1
         return free
     missing.chance = missing.chance * <uint64_t>6364136223846793005 + hash
-    place = first + <uint32_t>((missing.chance >> 33) % WAYS)
-    if missing.of_host[missing.rows[place].host] < missing.of_host[host]:
+    index = first + <uint32_t>((missing.chance >> 33) % WAYS)
+    if missing.of_host[missing.rows[index].host] < missing.of_host[host]:
         return SETS * WAYS
-    missing.of_host[missing.rows[place].host] -= 1
-    return place
+    missing.of_host[missing.rows[index].host] -= 1
+    return index
 
 
 cdef void note_missed(
@@ -136,17 +136,17 @@ cdef void note_missed(
 
     Only a peer with many names spends more than a look at eight hashes.
     """
-    cdef uint32_t place
+    cdef uint32_t index
     cdef Missed *row
     hash |= 1
     if request.topic.length > TOPIC_BYTES_MAX:
         return
-    place = find_place(missing, hash, host)
-    if place == SETS * WAYS:
+    index = find_entry(missing, hash, host)
+    if index == SETS * WAYS:
         return
-    row = &missing.rows[place]
-    if missing.hashes[place] != hash:
-        missing.hashes[place] = hash
+    row = &missing.rows[index]
+    if missing.hashes[index] != hash:
+        missing.hashes[index] = hash
         missing.of_host[host] += 1
         row.lookups, row.host, row.topic_length = 0, host, <uint8_t>request.topic.length
         memcpy(row.topic, request.topic.start, request.topic.length)
@@ -154,7 +154,7 @@ cdef void note_missed(
     row.connection, row.peer = connection, peer[0]
 
 
-cdef int take_missed(list rows, Missing *missing, pthread_mutex_t *mutex) except -1:
+cdef int drain_missed(list rows, Missing *missing, pthread_mutex_t *mutex) except -1:
     """Control only. Empty the table. Rows are made of a copy, outside the mutex."""
     cdef Missing taken
     cdef const Missed *row
@@ -166,10 +166,10 @@ cdef int take_missed(list rows, Missing *missing, pthread_mutex_t *mutex) except
     pthread_mutex_unlock(mutex)
     if taken.used == 0:
         return 0
-    for place in range(SETS * WAYS):
-        row = &taken.rows[place]
-        if taken.hashes[place]:
+    for index in range(SETS * WAYS):
+        row = &taken.rows[index]
+        if taken.hashes[index]:
             topic = row.topic[:row.topic_length].decode("ascii")
-            peer = row.peer.address[:sizeof(row.peer.address)] if row.peer.is_known else None
+            peer = row.peer.address[:sizeof(row.peer.address)] if row.peer.has_address else None
             rows.append((topic, row.lookups, row.connection, peer, row.host))
     return 0

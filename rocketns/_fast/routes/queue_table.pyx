@@ -9,7 +9,7 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr, memcmp
 
-from rocketns._fast.codec.compact_json cimport Cursor, Text, cursor_of, left, scan_text, take, take_bytes
+from rocketns._fast.codec.compact_json cimport Cursor, Text, cursor_of, left, scan_text, take, match_bytes
 from rocketns._fast.system.stable_abi cimport set_item
 
 cdef extern from "Python.h":
@@ -102,9 +102,9 @@ def keep_unit_topics(list changes not None, dict unit_topics not None, long flag
 
 
 def routes_of(list names not None, Py_ssize_t start):
-    cdef Py_ssize_t place, routes = 0
-    for place in range(start, len(names)):
-        routes += 1 + (len(<str>names[place]) >> CHARACTERS_BITS)
+    cdef Py_ssize_t index, routes = 0
+    for index in range(start, len(names)):
+        routes += 1 + (len(<str>names[index]) >> CHARACTERS_BITS)
     return routes
 
 
@@ -145,7 +145,7 @@ def read_queues(const unsigned char[::1] line not None, Py_ssize_t start, read_n
         return None
     cursor.at += start
     while True:
-        if not take_bytes(&cursor, b'{"t":', 5) or not scan_text(&cursor, &name):
+        if not match_bytes(&cursor, b'{"t":', 5) or not scan_text(&cursor, &name):
             return None
         numbers = cursor.at - 1
         cursor.at = <const uint8_t *>memchr(numbers, c'}', min(left(&cursor) + 1, <size_t>NUMBERS_MAX))
@@ -163,4 +163,4 @@ def read_queues(const unsigned char[::1] line not None, Py_ssize_t start, read_n
             return None
         cursor.at += 1
         if not take(&cursor, c','):
-            return queues if take_bytes(&cursor, b"]}\n", 3) and left(&cursor) == 0 else None
+            return queues if match_bytes(&cursor, b"]}\n", 3) and left(&cursor) == 0 else None

@@ -31,6 +31,6 @@ cdef class RouteSlots:
     cdef uint64_t registrations  # see `Slot.seen`
     cdef Buckets buckets
     # Any thread may read.
-    cdef int64_t held_bytes  # of slots, and of elements
+    cdef int64_t charged_bytes  # of slots, and of elements
 
     cdef int add_reader(self, pthread_mutex_t *mutex) except -1

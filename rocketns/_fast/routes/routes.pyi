@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from rocketns._fast.access.networks import Networks
-from rocketns._fast.codec.registration import KnownTopics
+from rocketns._fast.codec.registration import RegisteredTopics
 
 Queues = tuple[int, int, int, int]
 
@@ -73,7 +73,7 @@ def topic_digest(slots: RouteSlots, topic: str) -> int | None:
 def topic_count(slots: RouteSlots) -> int:
     """How many topics there are."""
 
-class PublishedTopics(KnownTopics):
+class PublishedTopics(RegisteredTopics):
     """A topic is known if it has a slot, and unchanged if the slot holds the same queues for this broker.
 
     Only the thread that writes the slots may use it, and the slots must not change meanwhile.

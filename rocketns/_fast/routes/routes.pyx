@@ -16,10 +16,10 @@ from bisect import bisect_left
 from hashlib import blake2b
 
 from rocketns._fast.codec.compact_json cimport same_text
-from rocketns._fast.codec.registration cimport CHANGED, NEW, REPEATED, UNCHANGED, KnownTopics, Standing, Topic
+from rocketns._fast.codec.registration cimport CHANGED, NEW, REPEATED, UNCHANGED, RegisteredTopics, TopicState, Topic
 from rocketns._fast.routes.slots cimport (
     DEFAULT, DIALECTS, LISTENERS_MAX, STANDARD, VIEWS_MAX, BrokerEntry, Bytes, Change, Fragment, bucket_of,
-    change_digest, find_next_slot, find_place, free_slot, insert_slot, key_of, link_slot, make_slot, name_hash,
+    change_digest, find_next_slot, find_entry, free_slot, insert_slot, key_of, link_slot, make_slot, name_hash,
     remove_fragment, remove_slot, set_bytes, set_fragment, slot_bytes, unlink_slot
 )
 from rocketns._fast.system.stable_abi cimport ascii_of
@@ -51,24 +51,24 @@ cdef class RouteSlots:
             raise MemoryError
 
     def __dealloc__(self):
-        cdef size_t place
+        cdef size_t index
         cdef Slot *slot
-        for place in range(self.routes.mask + 1 if self.routes.table != NULL else 0):
-            slot = self.routes.table[place]
+        for index in range(self.routes.mask + 1 if self.routes.table != NULL else 0):
+            slot = self.routes.table[index]
             if slot != NULL:
                 free_slot(slot)
         for address in self.brokers.values():
             free_elements(self, <BrokerEntry *><size_t>address)
             free(<void *><size_t>address)
-        for place in range(self.fragment_count if self.routes.fragments != NULL else 0):
-            free(self.routes.fragments[place].element.start)
+        for index in range(self.fragment_count if self.routes.fragments != NULL else 0):
+            free(self.routes.fragments[index].element.start)
         free(self.routes.table)
         free(self.routes.fragments)
 
     @property
     def memory_bytes(self):
         return (
-            self.held_bytes + (self.routes.mask + 1) * sizeof(Slot *) + len(self.brokers) * sizeof(BrokerEntry)
+            self.charged_bytes + (self.routes.mask + 1) * sizeof(Slot *) + len(self.brokers) * sizeof(BrokerEntry)
             + self.fragment_capacity * sizeof(Fragment)
         )
 
@@ -87,13 +87,13 @@ cdef class RouteSlots:
         entry.mapped = make_mapped(self, self.routes.views, mapped)
         set_bytes(&entry.datas[DEFAULT], default)
         set_bytes(&entry.datas[STANDARD], standard)
-        self.held_bytes += <int64_t>len(default) + <int64_t>len(standard)
+        self.charged_bytes += <int64_t>len(default) + <int64_t>len(standard)
         replace_entry(self, broker, &entry)
 
     def change_views(self, Networks networks not None, list of_listeners not None, uint32_t views, dict mapped not None):
         cdef Networks former = self.view_networks  # reactors may read it until the change
         cdef uint32_t former_views = self.routes.views
-        cdef Py_ssize_t place
+        cdef Py_ssize_t index
         cdef Bytes **other
         cdef BrokerEntry *broker
         if views > VIEWS_MAX or not 0 < len(of_listeners) <= LISTENERS_MAX or max(of_listeners) > views:
@@ -111,13 +111,13 @@ cdef class RouteSlots:
         self.view_networks = networks
         addresses = [self.brokers[name] for name in self.broker_names]
         lock(self)
-        for place in range(len(addresses)):
-            broker = <BrokerEntry *><size_t>addresses[place]
-            broker.mapped, other[place] = other[place], broker.mapped
+        for index in range(len(addresses)):
+            broker = <BrokerEntry *><size_t>addresses[index]
+            broker.mapped, other[index] = other[index], broker.mapped
         self.routes.views, self.routes.view_networks = views, &networks.table
         self.routes.view_generation += 1
-        for place in range(LISTENERS_MAX):
-            self.routes.view_of_listener[place] = of_listeners[place] if place < len(of_listeners) else 0
+        for index in range(LISTENERS_MAX):
+            self.routes.view_of_listener[index] = of_listeners[index] if index < len(of_listeners) else 0
         unlock(self)
         free_all_mapped(self, other, former_views)
         del former
@@ -149,7 +149,7 @@ cdef class RouteSlots:
     def put_topics(self, str broker_name, changes):
         cdef Change pending[CHANGES_AT_ONCE]
         cdef BrokerEntry *broker = broker_of(self, broker_name)
-        cdef Py_ssize_t start, count, place, done
+        cdef Py_ssize_t start, count, index, done
         for start in range(0, len(changes), CHANGES_AT_ONCE):
             count = min(len(changes) - start, <Py_ssize_t>CHANGES_AT_ONCE)
             prepare(self, broker_name, broker, changes[start : start + count], pending)
@@ -159,13 +159,13 @@ cdef class RouteSlots:
                 while done < count and set_fragment(&self.routes, &pending[done]):
                     done += 1
                 unlock(self)
-            for place in range(done):
-                self.held_bytes += <int64_t>pending[place].grown
-                change_digest(&self.buckets, pending[place].slot,
-                              pending[place].digest - self.routes.fragments[pending[place].fragment].digest)
-            for place in range(count):
-                if pending[place].fragment:
-                    release(self, pending[place].fragment)
+            for index in range(done):
+                self.charged_bytes += <int64_t>pending[index].grown
+                change_digest(&self.buckets, pending[index].slot,
+                              pending[index].digest - self.routes.fragments[pending[index].fragment].digest)
+            for index in range(count):
+                if pending[index].fragment:
+                    release(self, pending[index].fragment)
             if done < count:
                 raise MemoryError
 
@@ -190,13 +190,13 @@ cdef class RouteSlots:
 cdef void lock(RouteSlots slots) noexcept nogil:
     """Control only. Every method that writes what reactors read comes through here."""
     assert_owner(&slots.writer, "RouteSlots.lock")
-    for place in range(slots.reader_count):
-        pthread_mutex_lock(slots.readers[place])
+    for index in range(slots.reader_count):
+        pthread_mutex_lock(slots.readers[index])
 
 
 cdef void unlock(RouteSlots slots) noexcept nogil:
-    for place in range(slots.reader_count):
-        pthread_mutex_unlock(slots.readers[place])
+    for index in range(slots.reader_count):
+        pthread_mutex_unlock(slots.readers[index])
 
 
 cdef void replace_entry(RouteSlots slots, BrokerEntry *broker, const BrokerEntry *entry) noexcept:
@@ -212,7 +212,7 @@ cdef void free_elements(RouteSlots slots, const BrokerEntry *old) noexcept:
     """Those of a broker that no reactor sees any more."""
     for dialect in range(DIALECTS):
         if old.datas[dialect].start != NULL:
-            slots.held_bytes -= old.datas[dialect].length
+            slots.charged_bytes -= old.datas[dialect].length
             free(old.datas[dialect].start)
     free_mapped(slots, old.mapped, slots.routes.views)
 
@@ -220,7 +220,7 @@ cdef void free_elements(RouteSlots slots, const BrokerEntry *old) noexcept:
 cdef Bytes *make_mapped(RouteSlots slots, uint32_t views, tuple mapped) except? NULL:
     """A broker's elements by view and dialect, which no reactor sees yet; NULL where nothing is mapped."""
     cdef Bytes *made = NULL
-    cdef size_t place
+    cdef size_t index
     if len(mapped) not in (0, views):
         raise ValueError(f"{len(mapped)} mapped elements: one for each of {views} views expected")
     for view, pair in enumerate(mapped):
@@ -230,11 +230,11 @@ cdef Bytes *make_mapped(RouteSlots slots, uint32_t views, tuple mapped) except? 
             made = <Bytes *>calloc(views * DIALECTS, sizeof(Bytes))
             if made == NULL:
                 raise MemoryError
-            slots.held_bytes += <int64_t>(views * DIALECTS * sizeof(Bytes))
+            slots.charged_bytes += <int64_t>(views * DIALECTS * sizeof(Bytes))
         for dialect in range(DIALECTS):
-            place = view * DIALECTS + dialect
-            set_bytes(&made[place], pair[dialect])
-            slots.held_bytes += made[place].length
+            index = view * DIALECTS + dialect
+            set_bytes(&made[index], pair[dialect])
+            slots.charged_bytes += made[index].length
     return made
 
 
@@ -242,17 +242,17 @@ cdef void free_mapped(RouteSlots slots, Bytes *mapped, uint32_t views) noexcept:
     """What `make_mapped` made, and no reactor sees any more."""
     if mapped == NULL:
         return
-    for place in range(views * DIALECTS):
-        slots.held_bytes -= mapped[place].length
-        free(mapped[place].start)
-    slots.held_bytes -= <int64_t>(views * DIALECTS * sizeof(Bytes))
+    for index in range(views * DIALECTS):
+        slots.charged_bytes -= mapped[index].length
+        free(mapped[index].start)
+    slots.charged_bytes -= <int64_t>(views * DIALECTS * sizeof(Bytes))
     free(mapped)
 
 
 cdef void free_all_mapped(RouteSlots slots, Bytes **mapped, uint32_t views) noexcept:
     """Likewise, of each broker."""
-    for place in range(len(slots.brokers)):
-        free_mapped(slots, mapped[place], views)
+    for index in range(len(slots.brokers)):
+        free_mapped(slots, mapped[index], views)
     free(mapped)
 
 
@@ -276,9 +276,9 @@ cdef BrokerEntry *broker_of(RouteSlots slots, str broker_name) except NULL:
 
 cdef int rank_brokers(RouteSlots slots, Py_ssize_t start) except -1:
     """Renumber the brokers from a place in the order of their names. Fragments stay sorted: no two change order."""
-    cdef Py_ssize_t place
-    for place in range(start, len(slots.broker_names)):
-        find_broker(slots, slots.broker_names[place]).rank = <uint32_t>place
+    cdef Py_ssize_t index
+    for index in range(start, len(slots.broker_names)):
+        find_broker(slots, slots.broker_names[index]).rank = <uint32_t>index
     return 0
 
 
@@ -311,11 +311,11 @@ cdef uint32_t fragment_of(RouteSlots slots, BrokerEntry *broker, str broker_name
         slots.fragment_count += 1
     new = &slots.routes.fragments[fragment]
     set_bytes(&new.element, element)
-    slots.held_bytes += new.element.length
+    slots.charged_bytes += new.element.length
     new.references, new.broker = 1, broker
     new.digest = int.from_bytes(blake2b(element, digest_size=sizeof(uint64_t)).digest(), "little")
-    for place in range(4):
-        new.numbers[place] = queues[place]
+    for index in range(4):
+        new.numbers[index] = queues[index]
     broker.fragments += 1
     slots.fragment_ids[key] = fragment
     slots.fragment_keys[fragment] = key
@@ -344,7 +344,7 @@ cdef int release(RouteSlots slots, uint32_t fragment) except -1:
     if gone.references == 0:
         gone.broker.fragments -= 1
         del slots.fragment_ids[slots.fragment_keys.pop(fragment)]
-        slots.held_bytes -= gone.element.length
+        slots.charged_bytes -= gone.element.length
         free(gone.element.start)
         gone.element.start = NULL
         slots.free_fragments.append(fragment)
@@ -365,27 +365,27 @@ cdef int prepare(RouteSlots slots, str broker_name, BrokerEntry *broker, changes
 
     In three steps, so that the memory of many topics is waited for at once.
     """
-    cdef Py_ssize_t place
+    cdef Py_ssize_t index
     cdef uint32_t guess = 0, fragment = 0
     cdef bint missing = False
     cdef object queues, last = None
-    for place, change in enumerate(changes):
-        pending[place].slot = slot_of(slots, <object>PyTuple_GetItem(change, 0))
-        missing = missing or pending[place].slot == NULL
+    for index, change in enumerate(changes):
+        pending[index].slot = slot_of(slots, <object>PyTuple_GetItem(change, 0))
+        missing = missing or pending[index].slot == NULL
     if missing:
         make_slots(slots, changes, pending)
-    for place, change in enumerate(changes):
-        pending[place].place = guess
-        find_place(&slots.routes, pending[place].slot, broker, &pending[place].place)
-        guess = pending[place].place
-    for place, change in enumerate(changes):
+    for index, change in enumerate(changes):
+        pending[index].index = guess
+        find_entry(&slots.routes, pending[index].slot, broker, &pending[index].index)
+        guess = pending[index].index
+    for index, change in enumerate(changes):
         queues = <object>PyTuple_GetItem(change, 2)
         if queues is last:
             slots.routes.fragments[fragment].references += 1
         else:
             fragment, last = fragment_of(slots, broker, broker_name, queues), queues
-        pending[place].fragment = fragment
-        pending[place].digest = slots.routes.fragments[fragment].digest
+        pending[index].fragment = fragment
+        pending[index].digest = slots.routes.fragments[fragment].digest
     return 0
 
 
@@ -393,40 +393,40 @@ cdef int delete_some(RouteSlots slots, BrokerEntry *broker, topics) except -1:
     """At most CHANGES_AT_ONCE topics."""
     cdef Change pending[CHANGES_AT_ONCE]
     cdef Slot *previous
-    cdef Py_ssize_t place, count = 0
+    cdef Py_ssize_t index, count = 0
     for topic in topics:
         pending[count].slot = slot_of(slots, topic)
-        pending[count].place = 0
+        pending[count].index = 0
         count += pending[count].slot != NULL
     with nogil:
         lock(slots)
-        for place in range(count):
-            pending[place].fragment = remove_fragment(&slots.routes, pending[place].slot, broker, &pending[place].place)
-            pending[place].emptied = pending[place].fragment != 0 and pending[place].slot.count == 0
-            if pending[place].emptied:
-                remove_slot(&slots.routes, pending[place].slot)
+        for index in range(count):
+            pending[index].fragment = remove_fragment(&slots.routes, pending[index].slot, broker, &pending[index].index)
+            pending[index].emptied = pending[index].fragment != 0 and pending[index].slot.count == 0
+            if pending[index].emptied:
+                remove_slot(&slots.routes, pending[index].slot)
         unlock(slots)
-    for place in range(count):
-        if pending[place].fragment:
-            change_digest(&slots.buckets, pending[place].slot,
-                          0 - slots.routes.fragments[pending[place].fragment].digest)
-            release(slots, pending[place].fragment)
-    for place in range(count):
-        if pending[place].emptied:
-            previous = unlink_slot(pending[place].slot)
-            if slots.last_hit == pending[place].slot:
+    for index in range(count):
+        if pending[index].fragment:
+            change_digest(&slots.buckets, pending[index].slot,
+                          0 - slots.routes.fragments[pending[index].fragment].digest)
+            release(slots, pending[index].fragment)
+    for index in range(count):
+        if pending[index].emptied:
+            previous = unlink_slot(pending[index].slot)
+            if slots.last_hit == pending[index].slot:
                 slots.last_hit = previous
-            slots.held_bytes -= <int64_t>slot_bytes(pending[place].slot)
-            free_slot(pending[place].slot)
+            slots.charged_bytes -= <int64_t>slot_bytes(pending[index].slot)
+            free_slot(pending[index].slot)
     return 0
 
 
 cdef int make_slots(RouteSlots slots, changes, Change *pending) except -1:
     """The slots of those that have none yet. A topic may come twice."""
-    cdef Py_ssize_t place, count = 0
+    cdef Py_ssize_t index, count = 0
     cdef Slot *made[CHANGES_AT_ONCE]
-    cdef dict new = {<object>PyTuple_GetItem(change, 0): None for place, change in enumerate(changes)
-                     if pending[place].slot == NULL}
+    cdef dict new = {<object>PyTuple_GetItem(change, 0): None for index, change in enumerate(changes)
+                     if pending[index].slot == NULL}
     while (slots.routes.used + len(new)) * 2 > slots.routes.mask:
         grow_table(slots)
     for topic in new:
@@ -435,16 +435,16 @@ cdef int make_slots(RouteSlots slots, changes, Change *pending) except -1:
         count += 1
     with nogil:
         lock(slots)
-        for place in range(count):
-            insert_slot(&slots.routes, made[place])
+        for index in range(count):
+            insert_slot(&slots.routes, made[index])
         unlock(slots)
-    for place in range(count):
-        slots.held_bytes += <int64_t>slot_bytes(made[place])
-        link_slot(made[place], slots.last_hit)
-        slots.last_hit = made[place]
-    for place, change in enumerate(changes):
-        if pending[place].slot == NULL:
-            pending[place].slot = slot_of(slots, <object>PyTuple_GetItem(change, 0))
+    for index in range(count):
+        slots.charged_bytes += <int64_t>slot_bytes(made[index])
+        link_slot(made[index], slots.last_hit)
+        slots.last_hit = made[index]
+    for index, change in enumerate(changes):
+        if pending[index].slot == NULL:
+            pending[index].slot = slot_of(slots, <object>PyTuple_GetItem(change, 0))
     return 0
 
 
@@ -452,14 +452,14 @@ cdef int grow_table(RouteSlots slots) except -1:
     """Twice the places."""
     cdef Routes larger = slots.routes
     cdef Slot **old = slots.routes.table
-    cdef size_t place, places = larger.mask + 1
-    larger.table = <Slot **>calloc(places * 2, sizeof(Slot *))
+    cdef size_t index, indexes = larger.mask + 1
+    larger.table = <Slot **>calloc(indexes * 2, sizeof(Slot *))
     if larger.table == NULL:
         raise MemoryError
-    larger.mask, larger.used = places * 2 - 1, 0
-    for place in range(places):
-        if old[place] != NULL:
-            insert_slot(&larger, old[place])
+    larger.mask, larger.used = indexes * 2 - 1, 0
+    for index in range(indexes):
+        if old[index] != NULL:
+            insert_slot(&larger, old[index])
     lock(slots)
     slots.routes = larger
     unlock(slots)
@@ -492,20 +492,20 @@ def topic_count(RouteSlots slots not None):
     return slots.routes.used
 
 
-cdef class PublishedTopics(KnownTopics):
-    """``place`` is where the broker's fragment was in the last slot; the next slot mostly has it there too."""
+cdef class PublishedTopics(RegisteredTopics):
+    """``index`` is where the broker's fragment was in the last slot; the next slot mostly has it there too."""
 
     cdef RouteSlots slots
     cdef const BrokerEntry *broker
-    cdef uint32_t place
+    cdef uint32_t index
     cdef uint64_t registration
 
     def __cinit__(self, RouteSlots slots not None, str broker_name not None):
         slots.registrations += 1
         self.slots, self.registration = slots, slots.registrations
-        self.broker, self.place = find_broker(slots, broker_name), 0
+        self.broker, self.index = find_broker(slots, broker_name), 0
 
-    cdef Standing look_up(self, const Topic *topic, void **key) noexcept:
+    cdef TopicState look_up(self, const Topic *topic, void **key) noexcept:
         cdef Slot *slot = find_next_slot(&self.slots.routes, &self.slots.last_hit, topic.key.start, topic.key.length)
         if slot == NULL or not slot.is_text:
             return NEW
@@ -520,7 +520,7 @@ cdef class PublishedTopics(KnownTopics):
         cdef uint32_t fragment
         if self.broker == NULL or not same_text(&topic.key, &topic.name):
             return False
-        if not find_place(routes, slot, self.broker, &self.place):
+        if not find_entry(routes, slot, self.broker, &self.index):
             return False
-        fragment = slot.fragments[self.place]
+        fragment = slot.fragments[self.index]
         return memcmp(routes.fragments[fragment].numbers, topic.numbers, 4 * sizeof(int32_t)) == 0

@@ -91,11 +91,11 @@ cdef struct Routes:
     const NetworkTable *view_networks  # the longest prefix first; the flags are a view's number
     uint8_t view_of_listener[LISTENERS_MAX]
 
-# A topic's fragment that is to be set or removed. `place` is where `find_place` found it or where it belongs.
+# A topic's fragment that is to be set or removed. `index` is where `find_entry` found it or where it belongs.
 cdef struct Change:
     Slot *slot
     uint32_t fragment
-    uint32_t place
+    uint32_t index
     uint64_t digest  # of the fragment to set
     size_t grown  # bytes that the slot grew by
     bint emptied  # it was the slot's last
@@ -103,7 +103,7 @@ cdef struct Change:
 cdef int set_bytes(Bytes *text, bytes data) except -1
 cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) noexcept nogil
 cdef Slot *find_next_slot(const Routes *routes, Slot **last_hit, const uint8_t *key, size_t length) noexcept nogil
-cdef bint find_place(const Routes *routes, const Slot *slot, const BrokerEntry *broker, uint32_t *place) noexcept nogil
+cdef bint find_entry(const Routes *routes, const Slot *slot, const BrokerEntry *broker, uint32_t *index) noexcept nogil
 cdef int64_t write_body(
     const Routes *routes, const Slot *slot, int dialect, int view, uint8_t *out, const uint8_t *end
 ) noexcept nogil
@@ -117,7 +117,7 @@ cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil
 cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil
 cdef bint set_fragment(const Routes *routes, Change *change) noexcept nogil
 cdef uint32_t remove_fragment(
-    const Routes *routes, Slot *slot, const BrokerEntry *broker, uint32_t *place
+    const Routes *routes, Slot *slot, const BrokerEntry *broker, uint32_t *index
 ) noexcept nogil
 
 cdef enum:

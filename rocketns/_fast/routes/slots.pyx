@@ -62,15 +62,15 @@ cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) no
 
 cdef Slot *find_hashed_slot(const Routes *routes, const uint8_t *key, size_t length, uint64_t hash) noexcept nogil:
     """Any reader. As `find_slot`, with the key's hash."""
-    cdef size_t place = hash & routes.mask
+    cdef size_t index = hash & routes.mask
     cdef Slot *slot
     while True:
-        slot = routes.table[place]
+        slot = routes.table[index]
         if slot == NULL:
             return NULL
         if slot.hash == hash and slot.key_length == length and memcmp(slot.key, key, length) == 0:
             return slot
-        place = (place + 1) & routes.mask
+        index = (index + 1) & routes.mask
 
 
 cdef Slot *find_next_slot(const Routes *routes, Slot **last_hit, const uint8_t *key, size_t length) noexcept nogil:
@@ -89,42 +89,42 @@ cdef Slot *find_next_slot(const Routes *routes, Slot **last_hit, const uint8_t *
     return slot
 
 
-cdef inline const BrokerEntry *broker_at(const Routes *routes, const Slot *slot, uint32_t place) noexcept nogil:
+cdef inline const BrokerEntry *broker_at(const Routes *routes, const Slot *slot, uint32_t index) noexcept nogil:
     """Any reader."""
-    return routes.fragments[slot.fragments[place]].broker
+    return routes.fragments[slot.fragments[index]].broker
 
 
-cdef inline uint32_t rank_at(const Routes *routes, const Slot *slot, uint32_t place) noexcept nogil:
+cdef inline uint32_t rank_at(const Routes *routes, const Slot *slot, uint32_t index) noexcept nogil:
     """Control only."""
-    return broker_at(routes, slot, place).rank
+    return broker_at(routes, slot, index).rank
 
 
-cdef inline bint belongs(const Routes *routes, const Slot *slot, uint32_t rank, uint32_t place) noexcept nogil:
+cdef inline bint belongs(const Routes *routes, const Slot *slot, uint32_t rank, uint32_t index) noexcept nogil:
     """Control only. Whether the fragment of a broker with this rank is at a place, or belongs there."""
-    if place > slot.count or (place and rank_at(routes, slot, place - 1) >= rank):
+    if index > slot.count or (index and rank_at(routes, slot, index - 1) >= rank):
         return False
-    return place == slot.count or rank_at(routes, slot, place) >= rank
+    return index == slot.count or rank_at(routes, slot, index) >= rank
 
 
-cdef bint find_place(
-    const Routes *routes, const Slot *slot, const BrokerEntry *broker, uint32_t *place
+cdef bint find_entry(
+    const Routes *routes, const Slot *slot, const BrokerEntry *broker, uint32_t *index
 ) noexcept nogil:
-    """Control only. Whether the topic has the broker. ``place`` becomes the place where its fragment is or belongs.
+    """Control only. Whether the topic has the broker. ``index`` becomes the place where its fragment is or belongs.
 
-    ``place`` is tried first. A broker's topics are mostly on the same brokers, so the place in the last topic is a good
+    ``index`` is tried first. A broker's topics are mostly on the same brokers, so the place in the last topic is a good
     guess.
     """
     cdef uint32_t low = 0, high = slot.count, middle
     cdef uint32_t rank = broker.rank
-    if belongs(routes, slot, rank, place[0]):
-        low = high = place[0]
+    if belongs(routes, slot, rank, index[0]):
+        low = high = index[0]
     while low < high:
         middle = (low + high) // 2
         if rank_at(routes, slot, middle) < rank:
             low = middle + 1
         else:
             high = middle
-    place[0] = low
+    index[0] = low
     return low < slot.count and broker_at(routes, slot, low) == broker
 
 
@@ -153,7 +153,7 @@ cdef int64_t write_body(
     """Any reader. Write the body from ``out`` on, before ``end``. Its size, or ABSENT, HANDED_OVER, NO_ROOM."""
     cdef uint8_t *at = out
     cdef uint8_t *brokers
-    cdef uint32_t place
+    cdef uint32_t index
     cdef const BrokerEntry *broker
     if slot.count == 0:
         return ABSENT
@@ -164,8 +164,8 @@ cdef int64_t write_body(
     memcpy(at, brokers_start, brokers_length)
     at += brokers_length
     brokers = at
-    for place in range(slot.count):
-        broker = broker_at(routes, slot, place)
+    for index in range(slot.count):
+        broker = broker_at(routes, slot, index)
         if broker.handed_over:
             return HANDED_OVER
         if broker.present:
@@ -176,8 +176,8 @@ cdef int64_t write_body(
         return NO_ROOM
     memcpy(at - 1, queues_start, queues_length)
     at += queues_length - 1
-    for place in range(slot.count):
-        at = write_element(at, end, &routes.fragments[slot.fragments[place]].element)
+    for index in range(slot.count):
+        at = write_element(at, end, &routes.fragments[slot.fragments[index]].element)
     if at == NULL or <size_t>(end - at) < end_length - 1:
         return NO_ROOM
     memcpy(at - 1, end_start, end_length)
@@ -246,27 +246,27 @@ cdef Slot *unlink_slot(Slot *slot) noexcept nogil:
 
 cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil:
     """Control, locked; or on a table that no reactor sees."""
-    cdef size_t place = slot.hash & routes.mask
-    while routes.table[place] != NULL:
-        place = (place + 1) & routes.mask
-    routes.table[place] = slot
+    cdef size_t index = slot.hash & routes.mask
+    while routes.table[index] != NULL:
+        index = (index + 1) & routes.mask
+    routes.table[index] = slot
     routes.used += 1
 
 
 cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil:
     """Control, locked. Take the slot off the table, and close the gap for the slots that were put behind it."""
-    cdef size_t gap = slot.hash & routes.mask, place, home
+    cdef size_t gap = slot.hash & routes.mask, index, home
     while routes.table[gap] != slot:
         gap = (gap + 1) & routes.mask
-    place = gap
+    index = gap
     while True:
-        place = (place + 1) & routes.mask
-        if routes.table[place] == NULL:
+        index = (index + 1) & routes.mask
+        if routes.table[index] == NULL:
             break
-        home = routes.table[place].hash & routes.mask
-        if ((place - home) & routes.mask) >= ((place - gap) & routes.mask):
-            routes.table[gap] = routes.table[place]
-            gap = place
+        home = routes.table[index].hash & routes.mask
+        if ((index - home) & routes.mask) >= ((index - gap) & routes.mask):
+            routes.table[gap] = routes.table[index]
+            gap = index
     routes.table[gap] = NULL
     routes.used -= 1
 
@@ -291,35 +291,35 @@ cdef bint make_room(Slot *slot) noexcept nogil:
 cdef bint set_fragment(const Routes *routes, Change *change) noexcept nogil:
     """Control, locked. Set the topic's fragment of a broker; ``change.fragment`` becomes the former one, or 0.
 
-    False where there is no memory. ``place`` stays right for another change of the same topic and broker.
+    False where there is no memory. ``index`` stays right for another change of the same topic and broker.
     """
     cdef Slot *slot = change.slot
-    cdef uint32_t place = change.place, previous = 0
+    cdef uint32_t index = change.index, previous = 0
     cdef size_t bytes_before
     change.grown = 0
-    if place < slot.count and broker_at(routes, slot, place) == routes.fragments[change.fragment].broker:
-        previous = slot.fragments[place]
+    if index < slot.count and broker_at(routes, slot, index) == routes.fragments[change.fragment].broker:
+        previous = slot.fragments[index]
     else:
         bytes_before = slot_bytes(slot)
         if not make_room(slot):
             return False
         change.grown = slot_bytes(slot) - bytes_before
-        memmove(&slot.fragments[place + 1], &slot.fragments[place], (slot.count - place) * sizeof(uint32_t))
+        memmove(&slot.fragments[index + 1], &slot.fragments[index], (slot.count - index) * sizeof(uint32_t))
         slot.count += 1
-    slot.fragments[place] = change.fragment
+    slot.fragments[index] = change.fragment
     change.fragment = previous
     return True
 
 
 cdef uint32_t remove_fragment(
-    const Routes *routes, Slot *slot, const BrokerEntry *broker, uint32_t *place
+    const Routes *routes, Slot *slot, const BrokerEntry *broker, uint32_t *index
 ) noexcept nogil:
     """Returns the fragment, which still has the slot's reference; 0 if the slot has none of the broker."""
     cdef uint32_t fragment
-    if not find_place(routes, slot, broker, place):
+    if not find_entry(routes, slot, broker, index):
         return 0
-    fragment = slot.fragments[place[0]]
-    memmove(&slot.fragments[place[0]], &slot.fragments[place[0] + 1], (slot.count - place[0] - 1) * sizeof(uint32_t))
+    fragment = slot.fragments[index[0]]
+    memmove(&slot.fragments[index[0]], &slot.fragments[index[0] + 1], (slot.count - index[0] - 1) * sizeof(uint32_t))
     slot.count -= 1
     return fragment
 

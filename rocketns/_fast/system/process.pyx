@@ -26,12 +26,12 @@ cdef enum:
     FREE_BYTES_MAX = 32 * 1024 * 1024
 
 
-def give_back_large_blocks():
+def release_large_blocks():
     mallopt(M_MMAP_THRESHOLD, MMAP_BYTES_MIN)
     mallopt(M_TRIM_THRESHOLD, TRIM_BYTES_MIN)
 
 
-def give_back_free_memory():
+def release_free_memory():
     if free_bytes() > FREE_BYTES_MAX:
         with nogil:
             malloc_trim(0)

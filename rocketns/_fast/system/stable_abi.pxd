@@ -26,6 +26,6 @@ cdef extern from *:
     # The text's own bytes if all of it is ASCII, else NULL.
     const char *ascii_of "rocketns_ascii_of"(str text)
     # Takes a reference to the item. The tuple is new and nobody else knows it.
-    int set_item "rocketns_set_item"(object tuple, Py_ssize_t place, object item) except -1
+    int set_item "rocketns_set_item"(object tuple, Py_ssize_t index, object item) except -1
     # Where to write the bytes of an object that nobody else knows yet.
     char *writable "rocketns_writable"(bytes text)

@@ -63,17 +63,17 @@ cdef extern from * nogil:
     #include <stdio.h>
     #include <stdlib.h>
     /* Zeroed memory is an owner that is not known yet: any thread may work on what it owns. */
-    typedef struct { pthread_t thread; int is_known; } rocketns_owner;
+    typedef struct { pthread_t thread; int is_broker; } rocketns_owner;
     #ifdef ROCKETNS_DEBUG
     static inline void rocketns_own(rocketns_owner *owner) {
         owner->thread = pthread_self();
-        __atomic_store_n(&owner->is_known, 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&owner->is_broker, 1, __ATOMIC_RELEASE);
     }
     static inline void rocketns_disown(rocketns_owner *owner) {
-        __atomic_store_n(&owner->is_known, 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&owner->is_broker, 0, __ATOMIC_RELEASE);
     }
     static inline void rocketns_assert_owner(const rocketns_owner *owner, const char *function) {
-        if (__atomic_load_n(&owner->is_known, __ATOMIC_ACQUIRE) && !pthread_equal(owner->thread, pthread_self())) {
+        if (__atomic_load_n(&owner->is_broker, __ATOMIC_ACQUIRE) && !pthread_equal(owner->thread, pthread_self())) {
             fprintf(stderr, "rocketns: wrong thread in %s\\n", function);
             abort();
         }

@@ -85,7 +85,7 @@ cdef struct OpenSSL:
     int (*SSL_has_pending)(const SSL *ssl) noexcept nogil
     int (*SSL_shutdown)(SSL *ssl) noexcept nogil
     int (*SSL_get_error)(const SSL *ssl, int returned) noexcept nogil
-    const char *(*SSL_get_cipher_list)(const SSL *ssl, int place) noexcept nogil
+    const char *(*SSL_get_cipher_list)(const SSL *ssl, int index) noexcept nogil
     X509 *(*SSL_get1_peer_certificate)(const SSL *ssl) noexcept nogil
     # libcrypto
     unsigned long (*OpenSSL_version_num)() noexcept nogil

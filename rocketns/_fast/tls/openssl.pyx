@@ -76,8 +76,8 @@ def load():
             break
     if library == NULL:
         raise ImportError(f"OpenSSL is not installed: none of {', '.join(LIBRARIES)} can be loaded")
-    for place, name in enumerate(FUNCTIONS):
-        fields[place] = find(library, name)
+    for index, name in enumerate(FUNCTIONS):
+        fields[index] = find(library, name)
     version = openssl.OpenSSL_version_num()
     if version < OLDEST:
         raise ImportError(f"{openssl.OpenSSL_version(0).decode()} is too old: 1.1.1 or newer is needed")
@@ -93,7 +93,7 @@ cdef void *find(void *library, str name) except NULL:
     return found
 
 
-cdef const char *take_reason() noexcept nogil:
+cdef const char *pop_reason() noexcept nogil:
     """Any thread. Why the last call of this thread failed, and an empty error queue for the next one."""
     cdef const char *reason = openssl.ERR_reason_error_string(openssl.ERR_peek_last_error())
     openssl.ERR_clear_error()
@@ -130,7 +130,7 @@ cdef int trust(int is_valid, void *store) noexcept nogil:
 
 cdef int check(bint is_done, str part) except -1:
     if not is_done:
-        raise ValueError(f"{part}: {take_reason().decode('ascii', 'replace')}")
+        raise ValueError(f"{part}: {pop_reason().decode('ascii', 'replace')}")
     return 0
 
 
@@ -154,8 +154,8 @@ cdef class ServerContext:
         use_versions(self.context, versions[0], versions[1], without)
         check(openssl.SSL_CTX_set_cipher_list(self.context, (older or DEFAULT_OLDER).encode()), "ciphers")
         check(openssl.SSL_CTX_set_ciphersuites(self.context, (modern or DEFAULT_MODERN).encode()), "ciphers")
-        for place, certificate in enumerate(certificates):
-            use_certificate(self.context, certificate, place == 0)
+        for index, certificate in enumerate(certificates):
+            use_certificate(self.context, certificate, index == 0)
         use_key(self.context, key)
         verify(self.context, asks, requires, trusts_any, trusted)
 
@@ -314,7 +314,7 @@ cdef Progress shake_hands(SSL *ssl, Wire *wire) noexcept nogil:
         return IS_DONE
     if openssl.SSL_get_error(ssl, returned) == SSL_ERROR_WANT_READ:
         return WANTS_MORE
-    wire.reason = take_reason()
+    wire.reason = pop_reason()
     return HAS_FAILED
 
 
@@ -339,7 +339,7 @@ cdef Progress open_records(SSL *ssl, Wire *wire, uint8_t *plain, size_t room, si
             return WANTS_MORE
         if error == SSL_ERROR_ZERO_RETURN:
             return HAS_ENDED
-        wire.reason = take_reason() if wire.reads_left else TOO_LITTLE_DATA
+        wire.reason = pop_reason() if wire.reads_left else TOO_LITTLE_DATA
         return HAS_FAILED
     return IS_DONE
 

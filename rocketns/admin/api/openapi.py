@@ -9,7 +9,7 @@ from enum import EnumType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from rocketns import __version__
-from rocketns.admin.api.paging import PagePlace, Parameter
+from rocketns.admin.api.paging import PagePosition, Parameter
 from rocketns.admin.api.route import ROUTE_PARAMETERS
 from rocketns.admin.api.rows import ErrorRow, RouteRow, StatusRow
 from rocketns.admin.api.tables import TABLES, ApiTable
@@ -45,7 +45,7 @@ def document() -> dict[str, Any]:
 
 
 def _list(table: ApiTable) -> dict[str, Any]:
-    page = _object(PagePlace, {})
+    page = _object(PagePosition, {})
     page["required"].append("items")
     page["properties"]["items"] = {"type": "array", "items": _ref(table.row)}
     return _get(table.name, table.meaning, page, table.parameters)

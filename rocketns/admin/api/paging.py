@@ -152,7 +152,7 @@ def dumps(value: Any) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class PagePlace:
+class PagePosition:
     """A part of a list."""
 
     total: Annotated[int, "rows that the filters left"]
@@ -168,7 +168,7 @@ def page_answer(items: Sequence[Any], offset: int, limit: int, total: int) -> we
     sizes = accumulate(len(row) + 1 for row in rows)
     rows = rows[: max(1, sum(size <= PAGE_BYTES_MAX for size in sizes))]
     after = offset + len(rows)
-    place = PagePlace(total, offset, limit, after if rows and after < total else None)
+    place = PagePosition(total, offset, limit, after if rows and after < total else None)
     body = b'{"items":[%b],%b' % (b",".join(rows), dumps(place)[1:])
     return web.Response(body=body, content_type="application/json")
 

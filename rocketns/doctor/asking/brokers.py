@@ -115,11 +115,11 @@ class Interview:
     async def _topic(self, topic: str) -> None:
         code = BrokerRequest.GET_TOPIC_CONFIG
         topics = self._broker.topics
-        is_told = await self._entry(topics, topic, code, "topic", bodies.configured, ResponseCode.TOPIC_NOT_EXIST)
+        has_answered = await self._entry(topics, topic, code, "topic", bodies.configured, ResponseCode.TOPIC_NOT_EXIST)
         # A broker before 5.0 has no requests 351 and 352.
         is_old = self._call.codes.get(code) == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
         is_lacking = any(one.lacks(topic) for one in self._facts.name_servers)
-        if not is_told and is_lacking and is_old and (table := await self.topics()) is not None:
+        if not has_answered and is_lacking and is_old and (table := await self.topics()) is not None:
             with suppress(BodyDecodeError):
                 topics[topic] = bodies.entry(table, topic)
 

@@ -22,7 +22,7 @@ class Announced(NamedTuple):
     name: str
     broker_id: int
     address: AddressFacts
-    is_only_given: bool = False
+    is_only_option: bool = False
 
     @property
     def addr(self) -> str:
@@ -41,7 +41,7 @@ def announced(facts: FleetFacts) -> Iterator[Announced]:
     known = {addr for _name, _id, addr in seen}
     for addr in facts.options.brokers:
         if addr not in known and addr in facts.addresses:
-            yield Announced(addr, MASTER_ID, facts.addresses[addr], is_only_given=True)
+            yield Announced(addr, MASTER_ID, facts.addresses[addr], is_only_option=True)
 
 
 def is_one_machine(facts: FleetFacts) -> bool:
@@ -133,7 +133,7 @@ def _fault(facts: FleetFacts, one: Announced, one_machine: bool) -> Fault | None
     outcome, place = one.address.outcome, one.address.place
     if outcome is Reaction.ANSWERED and _is_no_broker(facts, one):
         return NO_BROKER
-    if one.is_only_given:
+    if one.is_only_option:
         return None if outcome in (Reaction.ANSWERED, Reaction.SPEAKS_TLS, Reaction.SPEAKS_PLAIN) else GIVEN
     if outcome is Reaction.ANSWERED:
         if place is IpScope.LOOPBACK and not (one_machine or facts.options.from_client):
@@ -171,7 +171,7 @@ def _finding(facts: FleetFacts, fault: Fault, brokers: Sequence[Announced]) -> D
 
 
 def _named(one: Announced) -> str:
-    if one.is_only_given:
+    if one.is_only_option:
         return one.addr
     if one.broker_id == MASTER_ID:
         return f"{one.name} ({one.addr})"
@@ -186,7 +186,7 @@ def _line(facts: FleetFacts, one: Announced) -> str:
         "error": found.error, "ips": ", ".join(found.ips), "place": _(found.place),
         "other": _other_name(facts, one),
     }  # fmt: skip
-    if one.is_only_given:
+    if one.is_only_option:
         text = _("%(addr)s (%(place)s): %(outcome)s, %(error)s")
     elif words["other"]:
         text = _("%(broker)s (id %(id)d) announced %(addr)s, where a broker says that it is %(other)s")
@@ -202,7 +202,7 @@ def _line(facts: FleetFacts, one: Announced) -> str:
 def _commands(facts: FleetFacts, fault: Fault, brokers: Sequence[Announced]) -> tuple[str, ...]:
     if fault is UNSURE:
         return (_(fault.command), again(facts, "--from-client"))
-    if fault in (*IN_USE.values(), GIVEN) or all(one.is_only_given for one in brokers):
+    if fault in (*IN_USE.values(), GIVEN) or all(one.is_only_option for one in brokers):
         return (_(fault.command),)
     down = (_(START),) if fault is DOWN else ()
     if viewed := _views_of(facts):

@@ -73,11 +73,11 @@ WAIT = N_("# its list has the name server already, and a broker reads a changed 
 
 def lists(facts: FleetFacts) -> Iterator[Diagnosis]:
     """A finding for each list of name servers that RocketMQ cannot split: that of the clients, those of brokers."""
-    if wrong := _unreadable(facts.options.given_list.split(";")):
-        text = _repaired(facts.options.given_list)
+    if wrong := _unreadable(facts.options.list_option.split(";")):
+        text = _repaired(facts.options.list_option)
         weight = Weight.EXPLAINS if facts.options.is_clients_list else Weight.PARTLY
         sentence = _("A client with the list \"%(list)s\" finds no name server in a part of it: RocketMQ splits at ; "
-                     "alone.") % {"list": facts.options.given_list}  # fmt: skip
+                     "alone.") % {"list": facts.options.list_option}  # fmt: skip
         repair = (_("# for a client, in the environment or in its code:"), f"NAMESRV_ADDR={shlex.quote(text)}")
         yield Diagnosis(sentence, _no_addresses(wrong), repair, weight)
     for broker in facts.brokers:

@@ -41,7 +41,7 @@ def stale(facts: FleetFacts) -> Iterator[Diagnosis]:
         yield Diagnosis(sentence, evidence, tuple(commands), weight, CAUSES)
 
 
-def order_told(facts: FleetFacts) -> bool:
+def order_answered(facts: FleetFacts) -> bool:
     """Whether some name server said which configurations it has, or that it has none."""
     code = RequestCode.GET_KVLIST_BY_NAMESPACE
     return any(one.codes.get(code, 0) in (0, ResponseCode.QUERY_NOT_FOUND) for one in facts.readable)

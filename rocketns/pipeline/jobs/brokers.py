@@ -206,8 +206,8 @@ def _listing(groups: DataFrame, broker_intervals: DataFrame) -> DataFrame:
 def who_stayed(groups: DataFrame, downs: DataFrame, broker_intervals: DataFrame) -> DataFrame:
     """The rows of ``_listing`` for the ids that went, at name servers that did not lose them in this departure."""
     candidates = _listing(groups, broker_intervals).where(F.array_contains("bids", F.col("bid")))
-    took_part = downs.select(*BROKER, "departure", F.col("ns").alias("by"), "bid")
-    return candidates.join(took_part, [*BROKER, "departure", "by", "bid"], "left_anti")
+    participants = downs.select(*BROKER, "departure", F.col("ns").alias("by"), "bid")
+    return candidates.join(participants, [*BROKER, "departure", "by", "bid"], "left_anti")
 
 
 def first_heard(

@@ -79,10 +79,10 @@ def take(files: Sequence[JournalFile], bases: Sequence[str], to: Path) -> list[T
     are in that order."""
     folders = [list(same) for _, same in groupby(files, lambda file: (file.dt, file.ns))]
     with ThreadPoolExecutor(FOLDERS_AT_ONCE) as threads:
-        return [one for taken in threads.map(partial(_take_folder, bases=bases, to=to), folders) for one in taken]
+        return [one for taken in threads.map(partial(_convert_folder, bases=bases, to=to), folders) for one in taken]
 
 
-def _take_folder(files: Sequence[JournalFile], bases: Sequence[str], to: Path) -> list[Taken]:
+def _convert_folder(files: Sequence[JournalFile], bases: Sequence[str], to: Path) -> list[Taken]:
     """Write the journal files of one day and name server as one file."""
     place = to.joinpath(*Path(files[0].path).parts[-3:-1])  # named as in the journal, where Spark read it
     taken = []

@@ -58,7 +58,7 @@ class Ingested(NamedTuple):
     foreign: Mapping[str, int] = MappingProxyType({})
 
 
-class TakenByAnother(Exception):
+class UsedByAnother(Exception):
     """Another process published a manifest meanwhile."""
 
 
@@ -72,7 +72,7 @@ def ingest(spark: SparkSession, journal: str, out: str) -> Ingested:
     for _attempt in range(TRIES_MAX):
         try:
             return _Ingest(spark, Manifest(spark, out), listing).run(owner)
-        except TakenByAnother:
+        except UsedByAnother:
             continue
     raise BadInput(
         _("other processes write to %(out)s all the time: wait until they have finished, then start again")
@@ -142,7 +142,7 @@ class _Ingest:
     def _publish(self, state: ManifestState) -> None:
         after = self._manifest.publish(state)
         if after is None:
-            raise TakenByAnother
+            raise UsedByAnother
         self._state = after
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from isal import isal_zlib
 
 from rocketns._fast.codec import json_passes, registration
-from rocketns._fast.codec.registration import KnownTopics as KnownTopics
+from rocketns._fast.codec.registration import RegisteredTopics as RegisteredTopics
 from rocketns._fast.codec.registration import fingerprint, stamp_bounds
 from rocketns.errors import BodyDecodeError, NullRefused
 from rocketns.protocol.body.decoding import (
@@ -66,7 +66,7 @@ class RegisterBrokerBody:
 Body = bytes | memoryview
 
 
-def read_compact(data: Body, known: KnownTopics | None = None) -> RegisterBrokerBody | None:
+def read_compact(data: Body, known: RegisteredTopics | None = None) -> RegisterBrokerBody | None:
     """The body in plain JSON; None where the parser declines it, valid or not.
 
     Topics that ``known`` knows unchanged are counted in `TopicTable.known` and left out of the table.
@@ -85,7 +85,7 @@ def read_compact(data: Body, known: KnownTopics | None = None) -> RegisterBroker
 
 def decode_register_broker_body(
     body: Body | None, *, compressed: bool, version: int, now_ms: int,
-    known: Callable[[], KnownTopics] | None = None,
+    known: Callable[[], RegisteredTopics] | None = None,
 ) -> RegisterBrokerBody:  # fmt: skip
     """The body's value, without the topics that are known unchanged: ``known`` makes what knows them, for one reading.
     ``now_ms`` (epoch) stands in for the timestamp of a version without one.
@@ -223,7 +223,7 @@ def _topic_config(value: Any) -> TopicConfig:
 
 
 def decode_blocks(
-    data: bytes | bytearray | memoryview, mappings: bool, now_ms: int, known: KnownTopics | None = None
+    data: bytes | bytearray | memoryview, mappings: bool, now_ms: int, known: RegisteredTopics | None = None
 ) -> RegisterBrokerBody:
     """``mappings``: the section of static topics must be there. ``now_ms`` as in `decode_plain`, ``known`` as in
     `read_compact`.

@@ -174,7 +174,7 @@ def loads(data: bytes, *, numeric_keys: bool = True, allowance: Allowance | None
     is deducted.
     """
     allowance = allowance or Allowance()
-    _take_values(data, allowance)
+    _count_values(data, allowance)
     try:
         return _standard(data, numeric_keys)
     except ValueError:
@@ -184,7 +184,7 @@ def loads(data: bytes, *, numeric_keys: bool = True, allowance: Allowance | None
 
 def loads_standard(data: bytes, *, numeric_keys: bool = True, allowance: Allowance | None = None) -> Any:
     """Like `loads`, but refuses text that only the lenient parser takes."""
-    _take_values(data, allowance or Allowance())
+    _count_values(data, allowance or Allowance())
     try:
         return _standard(data, numeric_keys)
     except ValueError as error:
@@ -201,7 +201,7 @@ def _standard(data: bytes, numeric_keys: bool) -> Any:
     return orjson.loads(quoted)
 
 
-def _take_values(data: bytes, allowance: Allowance) -> None:
+def _count_values(data: bytes, allowance: Allowance) -> None:
     """Counts values before they become objects: an object takes time, and about 20 times the bytes of its text."""
     values = json_passes.count_values(data, allowance.values)
     if values > allowance.values:

@@ -151,7 +151,7 @@ class Answering:
         context.asked_by(verdict.principals, verdict.access_key)
         if verdict.event is not None:
             context.note([verdict.event])
-            self._delivery.deliver(context.take_events(), now)
+            self._delivery.deliver(context.drain_events(), now)
         if verdict.error is not None:
             self._answer(connection, request, dispatch.reply_of(verdict.error))
         elif access is Access.LOOKUP and verdict.depends_on_peer_alone:
@@ -191,7 +191,7 @@ class Answering:
     def _process(self, connection: Connection, request: RemotingCommand) -> None:
         now = self._clock.now()
         reply = dispatch.process(self._context, request, connection, now)
-        is_being_written = self._delivery.deliver(self._context.take_events(), now)
+        is_being_written = self._delivery.deliver(self._context.drain_events(), now)
         if self._context.cluster_test and reply.code == ResponseCode.TOPIC_NOT_EXIST:
             request = replace(request, data=None)  # it would hold its whole frame while it waits
             seen = self._context.view_of(request, connection)

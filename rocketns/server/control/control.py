@@ -39,7 +39,7 @@ KEPT_OF_THE_GONE_BYTES_MAX = 4 * 1024
 
 
 class Control:
-    """Runs on the event loop's thread. No method waits. ``is_holding``: between `hold` and `release`."""
+    """Runs on the event loop's thread. No method waits. ``is_paused``: between `hold` and `release`."""
 
     def __init__(
         self, configuration: Configuration, clock: Clock, answering: Answering, housekeeping: BrokerHousekeeping,
@@ -55,7 +55,7 @@ class Control:
         self._inbox = Inbox(configuration.namesrv)
         self._parked_bytes_max = limits.incoming_bytes_max // 4
         self._turn_is_due = False
-        self._stopped = self.is_holding = False
+        self._stopped = self.is_paused = False
         self.slow_turns = SlowTurns()
 
     def submit(
@@ -93,11 +93,11 @@ class Control:
 
     def hold(self) -> None:
         """Answer lookups only. Everything else waits for `release`, and what its connection sends after it."""
-        self.is_holding = True
+        self.is_paused = True
 
     def release(self) -> None:
         """Answer what waits."""
-        self.is_holding = False
+        self.is_paused = False
         self._inbox.resume_paused()
         self._want_turn()
 
@@ -131,7 +131,7 @@ class Control:
         began_ns = after_ns = self._clock.spent_ns()
         try:
             for connection in self._serve_some():
-                connection.is_known = self._housekeeping.is_known(connection)
+                connection.is_broker = self._housekeeping.is_broker(connection)
                 connection.flush()
                 if connection.has_ended:  # a request that waited beyond the end may have registered a broker
                     self.connection_closed(connection, Cause.CHANNEL_CLOSE)
@@ -175,7 +175,7 @@ class Control:
                 self._inbox.remove_first(connection)
                 connection.end_request()
                 waiting.on_answer(None if waiting.is_refused else waiting.frame)
-            elif self.is_holding and not waiting.is_lookup:
+            elif self.is_paused and not waiting.is_lookup:
                 self._inbox.pause(connection)
             elif connection.is_full:
                 self._park(connection)

@@ -48,7 +48,7 @@ class BrokerHousekeeping:
         """Whether unregistrations wait for `apply`."""
         return bool(len(self._context.unregister_queue) or self._closed or self._context.tables.orphans)
 
-    def is_known(self, connection: Connection) -> bool:
+    def is_broker(self, connection: Connection) -> bool:
         """Whether a broker registered from the connection, and did not leave it since."""
         return connection in self._context.tables.owned
 

@@ -137,7 +137,7 @@ class Inbox:
         line = self._lines.get(connection)
         if line is None:
             line = self._lines[connection] = _Line()
-            self._turns.want(connection, connection.host, is_known=connection.is_known)
+            self._turns.want(connection, connection.host, is_broker=connection.is_broker)
         queue = waiting.is_lookup
         if waiting.is_beyond_rate or (line.frames and self._queued[queue] >= self._capacities[queue]):
             waiting.is_refused = True
@@ -185,12 +185,12 @@ class Inbox:
         if line is not None:
             self.bytes += line.bytes
             self.parked_bytes -= line.bytes
-            self._turns.want(connection, connection.host, is_known=connection.is_known)
+            self._turns.want(connection, connection.host, is_broker=connection.is_broker)
 
     def resume_paused(self) -> None:
         """Frames of all connections take turns again, but parked ones."""
         for connection in self._lines.keys() - self._parked:
-            self._turns.want(connection, connection.host, is_known=connection.is_known)
+            self._turns.want(connection, connection.host, is_broker=connection.is_broker)
 
     def parked_longest(self) -> Connection:
         """The connection to be closed when too many bytes are parked: of the host with the most, the one that was
@@ -198,11 +198,11 @@ class Inbox:
         """
         sizes: Counter[tuple[bool, str]] = Counter()
         for one, line in self._parked.items():
-            sizes[one.is_known, one.host] += line.bytes
-        of_brokers = sum(size for (is_known, _), size in sizes.items() if is_known)
-        is_known = of_brokers * 2 > self.parked_bytes
-        largest = max((account for account in sizes if account[0] == is_known), key=sizes.__getitem__)
-        return next(one for one in self._parked if (one.is_known, one.host) == largest)
+            sizes[one.is_broker, one.host] += line.bytes
+        of_brokers = sum(size for (is_broker, _), size in sizes.items() if is_broker)
+        is_broker = of_brokers * 2 > self.parked_bytes
+        largest = max((account for account in sizes if account[0] == is_broker), key=sizes.__getitem__)
+        return next(one for one in self._parked if (one.is_broker, one.host) == largest)
 
     def drop(
         self, connection: Connection, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE

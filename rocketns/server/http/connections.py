@@ -111,7 +111,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._inner.resume_writing()
         asyncio.get_running_loop().call_soon(self._next)
 
-    def take_turn(self) -> None:
+    def next_turn(self) -> None:
         """aiohttp gets the head of its request, and makes the answer."""
         head, self._head = self._head, b""
         if self.transport is None or self.transport.is_closing():

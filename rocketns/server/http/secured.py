@@ -80,7 +80,7 @@ class Secured(asyncio.BufferedProtocol, asyncio.Transport):
             self._port.handshakes.want(self)
         self._read_if_possible()
 
-    def take_turn(self) -> None:
+    def next_turn(self) -> None:
         """Go on with its handshake."""
         received, self._arrived, self._waits_for_turn = self._arrived, b"", False
         if not self.is_closing():

@@ -105,4 +105,4 @@ class EventDelivery:
         except Exception:
             log.exception("a change cannot be published to the reactors: from now on control answers all lookups")
             self._switch.may_be_on = False
-            self._context.known_topics = None  # every registration is read in full
+            self._context.registered_topics = None  # every registration is read in full

@@ -45,7 +45,7 @@ def _log(event: e.Event) -> None:
             log.warning(
                 "Registering Broker conflicts with the existed one, just ignore.: Cluster:%s, BrokerName:%s, "
                 "BrokerId:%d, Old BrokerAddr:%s, New BrokerAddr:%s.",
-                event.cluster, event.broker_name, event.broker_id, event.holder_addr, event.addr,
+                event.cluster, event.broker_name, event.broker_id, event.incumbent_addr, event.addr,
             )  # fmt: skip
         case e.BrokerRefused():
             log.warning(

@@ -70,13 +70,13 @@ class Publisher:
         While topics change, control answers for those of a group that changes, too. So no client sees half of the
         change.
         """
-        groups = {name: self._tables.broker_addr_table.get(name) for name in self._tables.take_changed_groups()}
+        groups = {name: self._tables.broker_addr_table.get(name) for name in self._tables.drain_changed_groups()}
         for broker_name, group in groups.items():
             if group is not None and broker_name not in self._shown:
                 self._publish_group(broker_name, group)
             elif group is not None and self._shown[broker_name] != self._state_of(group):
                 self.slots.put_broker(broker_name, b"", b"", True)
-        for topic in self._tables.take_static_topics():
+        for topic in self._tables.drain_static_topics():
             self.slots.hand_over(topic)
         for event in events:
             if isinstance(event, e.TopicsPut):

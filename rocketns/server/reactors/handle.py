@@ -51,7 +51,7 @@ def limits_of(configuration: Configuration, tls_mode: TlsMode) -> ReactorLimits:
         "frame_bytes_max": limits.frame_bytes_max,
         "in_flight_max": limits.in_flight_max,
         "connections_max": limits.connections_max,
-        "held_bytes_max": (incoming, outgoing, of_openssl),
+        "charged_bytes_max": (incoming, outgoing, of_openssl),
         "host_bytes_max": (limits.host_bytes_max(incoming), limits.host_bytes_max(outgoing), of_openssl // 8),
         "listed_bytes_min": (limits.listed_bytes_min(incoming), limits.listed_bytes_min(outgoing), 1),
         "progress_ms_max": limits.progress_seconds * 1000,
@@ -62,8 +62,8 @@ def limits_of(configuration: Configuration, tls_mode: TlsMode) -> ReactorLimits:
         "receive_buffer_bytes": netty.server_socket_rcv_buf_size,
         "serialize_type": SerializeType[configuration.serialize_type],
         "version": RELEASES[configuration.compatible.compatible_version].version,
-        "takes_plain": tls_mode is not TlsMode.ENFORCING,
-        "takes_tls": tls_mode is not TlsMode.DISABLED,
+        "accepts_plain": tls_mode is not TlsMode.ENFORCING,
+        "accepts_tls": tls_mode is not TlsMode.DISABLED,
         "handshake_ms_max": min(limits.progress_seconds * 1000, HANDSHAKE_MS_MAX),
         "deferred_ms_max": int(DEFERRED_S_MAX * 1000),
         "trusts_announced": bool(configuration.access.proxies),
@@ -98,7 +98,7 @@ REPORT_INTERVAL_S = 10
 HOSTS_NAMED_MAX = 5
 
 
-# What is refused, what is done then, and the property that has the limit, in the order of `HostTable.take_refused`.
+# What is refused, what is done then, and the property that has the limit, in the order of `HostTable.drain_refused`.
 REFUSED = (
     ("request", "answered SYSTEM_BUSY", "hostRequestsPerSecond"),
     ("connection", "closed at once", "hostConnectionsPerSecond"),
@@ -126,7 +126,7 @@ class RateWatch:
         totals = [now - then for now, then in zip(refused, self._reported, strict=True)]
         self._reported = refused
         limits = self._limits.host_requests_per_second, self._limits.host_connections_per_second
-        rows = self._hosts.take_refused()
+        rows = self._hosts.drain_refused()
         for kind, (what, done, name) in enumerate(REFUSED):
             by_host = {host: numbers[kind] for host, *numbers in rows if numbers[kind]}
             first = sorted(by_host, key=lambda host: (-by_host[host], host))[:HOSTS_NAMED_MAX]

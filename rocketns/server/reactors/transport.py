@@ -128,9 +128,9 @@ class ReactorConnection(Connection):
         if awaits:
             self._awaited = self._untaken
         allowed_in, self._allowed_in = self._allowed_in, 0
-        self._reactors.reply(self._number, done, answers, awaits, self.is_known, allowed_in)
+        self._reactors.reply(self._number, done, answers, awaits, self.is_broker, allowed_in)
 
-    def answers_were_taken(self) -> None:
+    def answers_were_delivered(self) -> None:
         """The peer took the answers that the reactor was asked about."""
         self._untaken -= self._awaited
         self._awaited = 0
@@ -166,7 +166,7 @@ MESSAGES_AT_ONCE_MAX = 128
 HANDSHAKES = "tls-handshakes"
 HANDSHAKE_NICENESS = 5  # how much nicer its thread is than the reactors, as control is
 PROXIES_LOGGED_EVERY_MS = 1_000
-TAKING_US_MAX = 5_000  # then requests are answered, and sockets, signals and timers get their turn
+DELIVERING_US_MAX = 5_000  # then requests are answered, and sockets, signals and timers get their turn
 
 
 def _gone(packed: bytes) -> TopicAsker:
@@ -236,7 +236,7 @@ class ReactorTransport:
 
     def _take(self) -> None:
         """Take the waiting messages, for a bounded time."""
-        ends_ns = self._clock.spent_ns() + TAKING_US_MAX * 1000
+        ends_ns = self._clock.spent_ns() + DELIVERING_US_MAX * 1000
         self._reactors.deliver(MESSAGES_AT_ONCE_MAX, self)
         while self._reactors.has_more and self._clock.spent_ns() < ends_ns:
             self._reactors.deliver(MESSAGES_AT_ONCE_MAX, self)
@@ -258,9 +258,9 @@ class ReactorTransport:
         self.lookups_handed_over += seems_lookup(frame)
         self._control.submit(connection, frame, is_beyond_rate=is_beyond_rate, epoch=epoch)
 
-    def answers_taken(self, number: int) -> None:
+    def answers_delivered(self, number: int) -> None:
         connection = self._connections[number]
-        connection.answers_were_taken()
+        connection.answers_were_delivered()
         if not connection.is_full:
             self._control.resume(connection)
 

@@ -86,7 +86,7 @@ def build_server_context(config: TlsConfig, pair: CertificatePair) -> ServerCont
             # By authorities that the operator chose: the system's would vouch for anybody who has a domain.
             verifies_peers=trusted is not None and not trusts_any,
         )
-        suites.check_known(made.suites())
+        suites.check_supported(made.suites())
     except ImportError as error:
         raise TlsError(str(error)) from error
     except ValueError as error:

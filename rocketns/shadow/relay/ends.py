@@ -58,7 +58,7 @@ class RelaySession(Protocol):
     def leg_opened(self, leg: Leg, /) -> None: ...
     def leg_data(self, leg: Leg, data: bytes, /) -> None: ...
     def leg_lost(self, leg: Leg, /) -> None: ...
-    def read_if_taken(self) -> None: ...
+    def read_if_accepted(self) -> None: ...
 
 
 class Leg(InTurns):
@@ -113,12 +113,12 @@ class Leg(InTurns):
 
     def pause_writing(self) -> None:
         self.is_full = True
-        self._session.read_if_taken()
+        self._session.read_if_accepted()
 
     def resume_writing(self) -> None:
         self.is_full = False
         self._keep(0)
-        self._session.read_if_taken()
+        self._session.read_if_accepted()
 
     def write(self, data: bytes) -> bool:
         """Whether there was room. For the upstream there always is: the client waits for it."""

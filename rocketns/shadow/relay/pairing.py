@@ -35,7 +35,7 @@ class RelayCounts:
     judged: int = 0  # pairs handed to the judge
     skipped: int = 0  # pairs that were not compared for lack of room, of a half, or of a judge
     left: int = 0  # requests that are not compared: their connection ended before both servers had answered
-    given_up: int = 0  # connections to the half that did not keep up, or ended
+    is_cancelled: int = 0  # connections to the half that did not keep up, or ended
     reopened: int = 0
     tls: int = 0  # connections passed unread
     garbage: int = 0  # connections whose bytes are no frames
@@ -148,7 +148,7 @@ class OpenRequests:
 
 
 class Pairing:
-    """Of all connections. ``wall`` and ``now`` are the clocks, in seconds. `take_equal` gives the equal pairs of each
+    """Of all connections. ``wall`` and ``now`` are the clocks, in seconds. `drain_equal` gives the equal pairs of each
     request code."""
 
     def __init__(self, counts: RelayCounts, judge: Judge, now: Callable[[], float], wall: Callable[[], float]) -> None:
@@ -180,7 +180,7 @@ class Pairing:
             self._compare(requests, asked)
             requests.forget(asked)
 
-    def take_equal(self) -> Counter[int]:
+    def drain_equal(self) -> Counter[int]:
         """By request code, since the last call: pairs that were not sent to the judge because they are equal."""
         taken, self._equal = self._equal, Counter()
         return taken

@@ -264,7 +264,7 @@ class ClientSession:
         else:
             self.finish()
 
-    def read_if_taken(self) -> None:
+    def read_if_accepted(self) -> None:
         """The client is read while the upstream takes what it sends."""
         is_taken = self.up is not None and self.up.is_open and not self.up.is_full
         if is_taken != self._is_client_read:
@@ -275,7 +275,7 @@ class ClientSession:
 
     def _open_up(self) -> None:
         self.up = self.relay.open_upstream(self)
-        self.read_if_taken()
+        self.read_if_accepted()
 
     def _reopen_own(self) -> None:
         """At the beginning of a frame: the half gets whole ones."""
@@ -287,7 +287,7 @@ class ClientSession:
         """A leg is open."""
         if not leg.is_own:
             self.relay.note_upstream(None)
-            self.read_if_taken()
+            self.read_if_accepted()
 
     def leg_data(self, leg: Leg, data: bytes) -> None:
         """Bytes of a server."""
@@ -325,7 +325,7 @@ class ClientSession:
         own.close(at_once=not is_leaving)
         self._own_again_at = self.relay.now() + REOPEN_S
         if not is_leaving:
-            self._counts.given_up += 1
+            self._counts.is_cancelled += 1
             if self._has_registered:
                 self.relay.half.unsettle("the connection of a broker to rocketns' own half ended")
         self.requests.without_half(skipped=not is_leaving)

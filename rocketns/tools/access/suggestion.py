@@ -31,7 +31,7 @@ except ModuleNotFoundError:
 
 US_PER_S = 1_000_000
 # Names in a comment.
-TAKEN_SHOWN_MAX = 20
+TAKEOVERS_SHOWN_MAX = 20
 # For the keys and the comments of the head.
 BYTES_MAX = FILE_BYTES_MAX - 512 * 1024
 HEAD = """\
@@ -212,7 +212,7 @@ def _told(one: Suggested) -> list[str]:
     if RequestCode.REGISTER_TOPIC_IN_NAMESRV in codes:
         told.append("Code 217 names its brokers in its body, which no journal has. Add missing ones to broker_names")
     if taken := sorted(set().union(*(each.taken for each in one.seen))):
-        names = ", ".join(taken[:TAKEN_SHOWN_MAX])
+        names = ", ".join(taken[:TAKEOVERS_SHOWN_MAX])
         told.append(f"Took over live brokers' addresses in these groups. If it may, add them as owns: {names}")
     return told
 
