@@ -62,8 +62,8 @@ def _missing(facts: FleetFacts, topic: str) -> Diagnosis:
     words = {"topic": topic, "name": (likely or [""])[0]}
     creators = set(facts.queues(CREATION_TOPIC))
     # Where some name server has brokers, and said which of them have TBW102.
-    has_answered = bool(facts.groups) and any(CREATION_TOPIC in one.routes for one in facts.readable)
-    nobody_creates = has_answered and not creators and instead(facts, topic) is None
+    is_sure = bool(facts.groups) and any(CREATION_TOPIC in one.routes for one in facts.readable)
+    nobody_creates = is_sure and not creators and instead(facts, topic) is None
     weight = Weight.PRECISELY
     if not is_valid(topic):
         sentence = _("No broker can have a topic named \"%(topic)s\": a name has the characters A-Z, a-z, 0-9, %%, |, "
@@ -80,8 +80,7 @@ def _missing(facts: FleetFacts, topic: str) -> Diagnosis:
           for one in facts.name_servers if one.lacks(topic)),
         *_listing(facts, names, words["name"]),
         *_context(facts),
-        *(_creation(facts, set(facts.groups) - creators)
-          if has_answered and not creators >= facts.groups.keys() else ()),
+        *(_creation(facts, set(facts.groups) - creators) if is_sure and not creators >= facts.groups.keys() else ()),
     )  # fmt: skip
     follows = CAUSES if facts.groups else CAUSES + NO_ANSWER
     commands = _repair(facts, words, nobody_creates=nobody_creates)
