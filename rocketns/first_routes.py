@@ -107,7 +107,7 @@ class FirstRoutes:
 
     async def _restored(self, ns: str) -> Restored | None:
         """The routes of the journal. None if there are none, or if reading them fails."""
-        config, is_cancelled = self._configuration, threading.Event()
+        config, cancelled = self._configuration, threading.Event()
         if not config.restore.restore:
             return None
         from rocketns.journal.restore import restore  # a server without a journal starts 10 ms sooner
@@ -116,12 +116,12 @@ class FirstRoutes:
             Path(config.journal.journal_path), self._clock.now().epoch_ms, config.restore.restore_max_seconds,
         )  # fmt: skip
         try:
-            restored = await asyncio.to_thread(restore, folder, ns, epoch_ms, seconds_max, is_cancelled)
+            restored = await asyncio.to_thread(restore, folder, ns, epoch_ms, seconds_max, cancelled)
         except Exception:
             log.exception("no routes are restored, because reading the journal failed")
             return None
         finally:
-            is_cancelled.set()
+            cancelled.set()
         if restored is None or restored.routes.is_empty:
             return None
         log.info("%s", restored)

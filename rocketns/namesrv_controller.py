@@ -202,7 +202,7 @@ class NamesrvController:
             self.every(self.configuration.journal.journal_fsync_ms, "journal", self._tick_journal)
         self.core.context.restoring = False
         if self.core.control.is_paused:
-            self.core.control.release()
+            self.core.control.unpause()
         else:
             self._accept()
         self.core.lookup_switch.update(self.clock.now())
@@ -212,7 +212,7 @@ class NamesrvController:
 
     async def _let_peers_wait(self) -> None:
         """Lookups are answered SYSTEM_ERROR, and everything else waits."""
-        self.core.control.hold()
+        self.core.control.pause()
         self._accept()
 
     def _all_listening(self) -> list[Listening]:

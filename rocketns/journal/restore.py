@@ -258,10 +258,10 @@ class JournalPass:
     ``began_whole``: nothing is missing of the snapshot that begins there.
     """
 
-    def __init__(self, ns: str, begin: int, is_cancelled: threading.Event) -> None:
+    def __init__(self, ns: str, begin: int, cancelled: threading.Event) -> None:
         self.began_whole = True
         self._ns = ns
-        self._is_cancelled = is_cancelled
+        self._cancelled = cancelled
         self._begin = begin
         self._replay = Replay()
         self._in_snapshot = begin > 0
@@ -313,7 +313,7 @@ class JournalPass:
     def _read_file(self, file: FileReader, number: int) -> None:
         """The order of the lines is the order of events, also where a number is damaged."""
         for record in file.records():
-            if self._is_cancelled.is_set():
+            if self._cancelled.is_set():
                 raise RestoreCancelled
             if record["ev"] == "open":
                 if not self._is_own(record, file, number):
@@ -385,15 +385,15 @@ log = logging.getLogger("rocketns.journal")
 
 
 def restore(
-    root: Path, ns: str, epoch_ms: int, seconds_max: int, is_cancelled: threading.Event | None = None
+    root: Path, ns: str, epoch_ms: int, seconds_max: int, cancelled: threading.Event | None = None
 ) -> Restored | None:
     """The routes of a name server's journal, without brokers whose last sign of life is older than ``seconds_max``.
 
     None if there is no journal, or if it cannot be read. Waits for the disk, and may run on any thread. Another thread
-    may set ``is_cancelled``; then RestoreCancelled is raised soon.
+    may set ``cancelled``; then RestoreCancelled is raised soon.
     """
     try:
-        restored = _read_best(Store(root, ns).everything(), ns, is_cancelled or threading.Event())
+        restored = _read_best(Store(root, ns).everything(), ns, cancelled or threading.Event())
     except OSError as error:
         log.error("no routes are restored, because the journal cannot be read: %s", error)
         return None
@@ -413,11 +413,11 @@ def _log_skipped(restored: Restored) -> None:
         )  # fmt: skip
 
 
-def _read_best(files: Sequence[StoredFile], ns: str, is_cancelled: threading.Event) -> Restored | None:
+def _read_best(files: Sequence[StoredFile], ns: str, cancelled: threading.Event) -> Restored | None:
     """The first beginning from which the state is whole. Without one, what the last attempt gave."""
     reading = None
     for _, begin in zip(range(ATTEMPTS_MAX), begins(files), strict=False):
-        reading = JournalPass(ns, begin.seq, is_cancelled)
+        reading = JournalPass(ns, begin.seq, cancelled)
         reading.read(files[begin.file :])
         if reading.began_whole:
             break

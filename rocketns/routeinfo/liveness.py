@@ -26,7 +26,7 @@ class ExpiredBroker:
 def expired_brokers(tables: RouteTables, now_ms: int) -> list[ExpiredBroker]:
     """All entries whose last refresh is longer ago than their own timeout, and the unconfirmed past their deadline."""
     return [
-        is_cancelled(tables, key, entry, Cause.EXPIRED if entry.doubt is None else Cause.UNCONFIRMED)
+        expired(tables, key, entry, Cause.EXPIRED if entry.doubt is None else Cause.UNCONFIRMED)
         for key, entry in tables.broker_live_table.items()
         if entry.expires_before(now_ms)
     ]
@@ -35,7 +35,7 @@ def expired_brokers(tables: RouteTables, now_ms: int) -> list[ExpiredBroker]:
 def overdue_unconfirmed(tables: RouteTables, now_ms: int) -> list[ExpiredBroker]:
     """The unconfirmed entries past their deadline."""
     overdue = [(key, entry) for key, entry in tables.unconfirmed.items() if entry.expires_before(now_ms)]
-    return [is_cancelled(tables, key, entry, Cause.UNCONFIRMED) for key, entry in overdue]
+    return [expired(tables, key, entry, Cause.UNCONFIRMED) for key, entry in overdue]
 
 
 def overdue_unnamed(tables: RouteTables, now_ms: int, most: int) -> list[UnregisterRequest]:
@@ -47,7 +47,7 @@ def overdue_unnamed(tables: RouteTables, now_ms: int, most: int) -> list[Unregis
             for key, name in overdue if name in tables.members_of.get(key, ())]  # fmt: skip
 
 
-def is_cancelled(tables: RouteTables, key: BrokerAddrInfo, entry: BrokerLiveInfo, cause: Cause) -> ExpiredBroker:
+def expired(tables: RouteTables, key: BrokerAddrInfo, entry: BrokerLiveInfo, cause: Cause) -> ExpiredBroker:
     """What removes a live entry that the name server itself no longer believes in."""
     return ExpiredBroker(key, entry, cause, _request(tables, key, entry, cause))
 

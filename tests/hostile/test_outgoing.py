@@ -239,16 +239,16 @@ def test_an_answer_waits_for_its_turn(serve: Serve) -> None:
     assert server.call(lambda: control.waiting_requests) == 0
 
 
-def test_answers_get_through_while_the_start_holds_requests(serve: Serve) -> None:
+def test_answers_get_through_while_the_start_pauses_requests(serve: Serve) -> None:
     """A start that reads routes from another name server waits for its answers."""
     server = serve()
     control = server.controller.core.control
     taken: list[object] = []
-    server.call(control.hold)
+    server.call(control.pause)
     connection = server.call(partial(make_connection, server))
     server.call(lambda: control.submit(connection, b"frame", on_answer=taken.append))
     eventually(lambda: taken == [b"frame"])
-    server.call(control.release)
+    server.call(control.unpause)
 
 
 def test_a_peer_that_floods_is_disconnected_and_not_tried_again_at_once(serve: Serve) -> None:

@@ -287,10 +287,10 @@ def test_the_first_boot_of_all_may_be_seeded(tmp_path: Path) -> None:
 
 def test_reading_ends_when_nobody_wants_the_routes_any_more(tmp_path: Path) -> None:
     two(tmp_path).close()
-    is_cancelled = threading.Event()
-    is_cancelled.set()
+    cancelled = threading.Event()
+    cancelled.set()
     with pytest.raises(RestoreCancelled):
-        restore(tmp_path, "n1", NOW, 86_400, is_cancelled)
+        restore(tmp_path, "n1", NOW, 86_400, cancelled)
 
 
 SEED = new_seed()

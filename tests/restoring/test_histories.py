@@ -79,7 +79,7 @@ def leave_one_group(simulation: WildSimulation) -> None:
     """An address begins to leave all its groups, and the server ends before it has left the second one."""
     tables, now = simulation.tables, simulation.server.clock.now()
     key = BrokerAddrInfo("C", "a:1")
-    overdue = liveness.is_cancelled(tables, key, tables.broker_live_table[key], Cause.CHANNEL_CLOSE)
+    overdue = liveness.expired(tables, key, tables.broker_live_table[key], Cause.CHANNEL_CLOSE)
     events = unregister_brokers(tables, [overdue.request], now.ms)
     with simulation.world.as_process(simulation.process):
         simulation.process.controller.core.delivery.deliver(events, now)

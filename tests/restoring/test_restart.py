@@ -164,10 +164,10 @@ async def test_a_cancelled_start_does_not_go_on_reading(tmp_path: Path, monkeypa
     reading, ended = threading.Event(), threading.Event()
 
     def slow_restore(*given: object) -> None:
-        is_cancelled = given[-1]
-        assert isinstance(is_cancelled, threading.Event)
+        cancelled = given[-1]
+        assert isinstance(cancelled, threading.Event)
         reading.set()
-        if is_cancelled.wait(60):
+        if cancelled.wait(60):
             ended.set()
 
     monkeypatch.setattr(restore, "restore", slow_restore)

@@ -56,7 +56,7 @@ class _World:
 
     def __init__(self, brokers: int) -> None:
         self.manager, self.clock = Manager(), FakeClock()
-        self.is_cancelled: list[str] = []
+        self.expired: list[str] = []
         self.asked: list[str] = []
         self.answers: dict[str, asyncio.Future[bool]] = {}
         tables = self.manager.tables
@@ -68,7 +68,7 @@ class _World:
                 tables, self.manager.key(broker), Doubt(DoubtReason.RESTORED, now_ms, now_ms + 10**9), now_ms
             )
         context = SimpleNamespace(tables=tables, configuration=SimpleNamespace(restore=RestoreConfig()))
-        control = SimpleNamespace(unregister=lambda request: self.is_cancelled.append(request.addr))
+        control = SimpleNamespace(unregister=lambda request: self.expired.append(request.addr))
         delivery = SimpleNamespace(deliver=lambda events, _now: self.manager.note(events))
         stalls, unused = SimpleNamespace(is_settled=True), None
         parts: Any = (context, self.clock, unused, stalls, delivery, control, unused, self._refuses)
@@ -106,7 +106,7 @@ def test_it_asks_each_address_once_and_again_after_a_while() -> None:
         assert len(world.asked) == 2
         await world.tick(1)
         assert sorted(world.asked[2:]) == ["a0:1", "a1:1"]
-        assert world.is_cancelled == []
+        assert world.expired == []
 
     asyncio.run(run())
 

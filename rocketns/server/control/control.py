@@ -39,7 +39,7 @@ KEPT_OF_THE_GONE_BYTES_MAX = 4 * 1024
 
 
 class Control:
-    """Runs on the event loop's thread. No method waits. ``is_paused``: between `hold` and `release`."""
+    """Runs on the event loop's thread. No method waits. ``is_paused``: between `pause` and `unpause`."""
 
     def __init__(
         self, configuration: Configuration, clock: Clock, answering: Answering, housekeeping: BrokerHousekeeping,
@@ -91,11 +91,11 @@ class Control:
         """Process nothing more. Requests that wait are dropped, as in Java, so slow ones do not delay the exit."""
         self._stopped = True
 
-    def hold(self) -> None:
-        """Answer lookups only. Everything else waits for `release`, and what its connection sends after it."""
+    def pause(self) -> None:
+        """Answer lookups only. Everything else waits for `unpause`, and what its connection sends after it."""
         self.is_paused = True
 
-    def release(self) -> None:
+    def unpause(self) -> None:
         """Answer what waits."""
         self.is_paused = False
         self._inbox.resume_paused()

@@ -155,7 +155,7 @@ class Expiry:
                 if entry is None or not await self._refuses(key.addr, entry.announced_by):
                     return
                 if unconfirmed.get(key) is entry:
-                    self._expire(liveness.is_cancelled(self._tables, key, entry, Cause.REFUSED))
+                    self._expire(liveness.expired(self._tables, key, entry, Cause.REFUSED))
         except Exception:
             log.exception("an unconfirmed broker cannot be asked")
         finally:

@@ -35,7 +35,7 @@ class RelayCounts:
     judged: int = 0  # pairs handed to the judge
     skipped: int = 0  # pairs that were not compared for lack of room, of a half, or of a judge
     left: int = 0  # requests that are not compared: their connection ended before both servers had answered
-    is_cancelled: int = 0  # connections to the half that did not keep up, or ended
+    abandoned: int = 0  # connections to the half that did not keep up, or ended
     reopened: int = 0
     tls: int = 0  # connections passed unread
     garbage: int = 0  # connections whose bytes are no frames

@@ -325,7 +325,7 @@ class ClientSession:
         own.close(at_once=not is_leaving)
         self._own_again_at = self.relay.now() + REOPEN_S
         if not is_leaving:
-            self._counts.is_cancelled += 1
+            self._counts.abandoned += 1
             if self._has_registered:
                 self.relay.half.unsettle("the connection of a broker to rocketns' own half ended")
         self.requests.without_half(skipped=not is_leaving)
