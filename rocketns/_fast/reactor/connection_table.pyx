@@ -213,7 +213,7 @@ cdef void set_charge(Reactor *reactor, int kind, Connection *connection, size_t 
     """Reactor thread only. The connection holds ``size`` bytes from now on. To be listed is progress."""
     cdef bint is_many = <int64_t>size >= reactor.shared.limits.listed_bytes_min[kind]
     charge_host(reactor.shared.hosts, kind, connection.is_broker, connection.host,
-             <int64_t>size - <int64_t>connection.charged[kind])
+                <int64_t>size - <int64_t>connection.charged[kind])
     if connection.charged[kind] == 0 or (is_many and not connection.is_listed[kind]):
         connection.progress_ms[kind], connection.moved[kind] = reactor.now_ms, 0
     connection.charged[kind] = size
@@ -275,9 +275,12 @@ cdef bint find_victim(const Shared *shared, int kind, int owner, Victim *victim)
     if load(&shared.hosts.broker_bytes[kind]) > shared.limits.charged_bytes_max[kind] // 2:
         victim.party = BROKERS
     host = greedy_host(shared, kind, victim.party)
-    if host < HOSTS and find_oldest(shared, kind, owner, host, host + 1, victim):
-        return True
-    return find_oldest(shared, kind, owner, 0, HOSTS, victim)
+    if not (host < HOSTS and find_oldest(shared, kind, owner, host, host + 1, victim)) and not find_oldest(
+        shared, kind, owner, 0, HOSTS, victim
+    ):
+        return False
+    # Another thread may have closed the one before it meanwhile: first the total falls, then its list shows the next.
+    return excess(shared, kind) > 0
 
 
 cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil:
