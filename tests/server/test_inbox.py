@@ -229,6 +229,22 @@ def test_too_many_parked_bytes_cost_the_host_with_the_most_its_oldest_and_broker
     assert waiting.parked_longest() == "broker1"
 
 
+def test_who_parked_first_is_found_without_a_look_at_each_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A peer may park frames on all connections, and be closed for each that comes."""
+    waiting, looks = inbox(), 0
+    for number in range(1_000):
+        waiting.submit(f"many{number}", frame())
+        waiting.park(f"many{number}")
+
+    def counted(connection: Named) -> str:
+        nonlocal looks
+        looks += 1
+        return host_of(connection)
+
+    monkeypatch.setattr(Named, "host", property(counted))
+    assert (waiting.parked_longest(), looks) == ("many0", 0)
+
+
 def test_paused_frames_wait_for_all_to_go_on() -> None:
     waiting = inbox()
     for peer in ("a", "b", "a"):

@@ -116,7 +116,9 @@ class Inbox:
         self._capacities = (config.default_thread_pool_queue_capacity, config.client_request_thread_pool_queue_capacity)
         self._queued = [0, 0]  # frames in Java's queue for the rest [0] and for lookups [1]
         self._lines: dict[Connection, _Line] = {}
-        self._parked: dict[Connection, _Line] = {}  # of these, the one that was parked first first
+        # Of these, the one that was parked first first: whether a broker had registered from it, and its host.
+        self._parked: dict[Connection, tuple[bool, str]] = {}
+        self._parked_of: Counter[tuple[bool, str]] = Counter()  # their bytes
         self._turns: HostTurns[Connection] = HostTurns()
         self._size = 0
         self.bytes = self.parked_bytes = 0
@@ -170,9 +172,9 @@ class Inbox:
         line = self._lines[connection]
         self._turns.withdraw(connection)
         if connection not in self._parked:
-            self._parked[connection] = line
+            self._parked[connection] = connection.is_broker, connection.host
             self.bytes -= line.bytes
-            self.parked_bytes += line.bytes
+            self._count_parked(connection, line.bytes)
         counted = list(takewhile(lambda waiting: not waiting.is_released, reversed(line.frames)))
         for waiting in counted:
             self._queued[waiting.is_lookup] -= not waiting.is_refused
@@ -181,10 +183,11 @@ class Inbox:
 
     def resume(self, connection: Connection) -> None:
         """Frames that were parked take turns again."""
-        line = self._parked.pop(connection, None)
-        if line is not None:
+        if connection in self._parked:
+            line = self._lines[connection]
             self.bytes += line.bytes
-            self.parked_bytes -= line.bytes
+            self._count_parked(connection, -line.bytes)
+            del self._parked[connection]
             self._turns.want(connection, connection.host, is_broker=connection.is_broker)
 
     def resume_paused(self) -> None:
@@ -196,13 +199,11 @@ class Inbox:
         """The connection to be closed when too many bytes are parked: of the host with the most, the one that was
         parked first. Registered brokers' come first only if they hold more than half.
         """
-        sizes: Counter[tuple[bool, str]] = Counter()
-        for one, line in self._parked.items():
-            sizes[one.is_broker, one.host] += line.bytes
+        sizes = self._parked_of
         of_brokers = sum(size for (is_broker, _), size in sizes.items() if is_broker)
         is_broker = of_brokers * 2 > self.parked_bytes
         largest = max((account for account in sizes if account[0] == is_broker), key=sizes.__getitem__)
-        return next(one for one in self._parked if (one.is_broker, one.host) == largest)
+        return next(one for one, account in self._parked.items() if account == largest)
 
     def drop(
         self, connection: Connection, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE
@@ -233,8 +234,15 @@ class Inbox:
         self._size += step
         line.bytes += size
         if connection in self._parked:
-            self.parked_bytes += size
+            self._count_parked(connection, size)
         else:
             self.bytes += size
         if not waiting.is_refused and not waiting.is_released:
             self._queued[waiting.is_lookup] += step
+
+    def _count_parked(self, connection: Connection, change: int) -> None:
+        account = self._parked[connection]
+        self.parked_bytes += change
+        self._parked_of[account] += change
+        if not self._parked_of[account]:
+            del self._parked_of[account]
