@@ -167,6 +167,10 @@ def watched(caplog: pytest.LogCaptureFixture) -> Iterator[Watched]:
         yield Watched()
 
 
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == "rocketns.missing"]
+
+
 @pytest.mark.parametrize("topic", ["%RETRY%group", "rmq_sys_SYNC_BROKER_MEMBER_broker-a"])
 def test_what_clients_and_brokers_ask_for_by_themselves_has_no_line(
     watched: Watched, caplog: pytest.LogCaptureFixture, topic: str
@@ -174,7 +178,7 @@ def test_what_clients_and_brokers_ask_for_by_themselves_has_no_line(
     watched.broker("broker-a")
     watched.look_up(topic)
     watched.go_on()
-    assert caplog.messages == []
+    assert said(caplog) == []
 
 
 def test_a_topic_has_one_line_an_hour(watched: Watched, caplog: pytest.LogCaptureFixture) -> None:
@@ -182,10 +186,10 @@ def test_a_topic_has_one_line_an_hour(watched: Watched, caplog: pytest.LogCaptur
     for _ in range(AGAIN_AFTER_MS // 30_000):
         watched.look_up("Order")
         watched.go_on(30_000)
-    assert len(caplog.messages) == 1
+    assert len(said(caplog)) == 1
     watched.look_up("Order")
     watched.go_on()
-    assert len(caplog.messages) == 2
+    assert len(said(caplog)) == 2
 
 
 def test_lines_a_minute_are_bounded_and_the_log_says_so(watched: Watched, caplog: pytest.LogCaptureFixture) -> None:
@@ -193,11 +197,11 @@ def test_lines_a_minute_are_bounded_and_the_log_says_so(watched: Watched, caplog
     for number in range(30):
         watched.look_up(f"Topic{number:02}")
     watched.go_on()
-    assert len(caplog.messages) == LINES_MAX + 1
-    assert caplog.messages[-1].startswith("20 more topics without a route were asked for")
+    assert len(said(caplog)) == LINES_MAX + 1
+    assert said(caplog)[-1].startswith("20 more topics without a route were asked for")
     for _ in range(60):
         watched.go_on()
-    assert len(caplog.messages) == LINES_MAX + 1 + 60_000 // LINE_EVERY_MS
+    assert len(said(caplog)) == LINES_MAX + 1 + 60_000 // LINE_EVERY_MS
 
 
 def test_a_flood_of_one_host_does_not_keep_others_from_their_line(
@@ -212,7 +216,7 @@ def test_a_flood_of_one_host_does_not_keep_others_from_their_line(
     watched.look_up("Order")
     for _ in range(LINE_EVERY_MS // 1_000 + 1):
         watched.go_on()
-    assert [message.split()[5] for message in caplog.messages] == ["Order,"]
+    assert [message.split()[5] for message in said(caplog)] == ["Order,"]
 
 
 def test_the_names_are_looked_through_in_steps(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +244,7 @@ def test_a_jump_of_time_gains_no_more_lines_than_there_are_at_once(
     for number in range(30):
         watched.look_up(f"Topic{number:02}")
     watched.go_on()
-    assert len([message for message in caplog.messages if message.startswith("no route for")]) == LINES_MAX
+    assert len([message for message in said(caplog) if message.startswith("no route for")]) == LINES_MAX
 
 
 def test_lines_of_a_host_count_for_an_hour(watched: Watched) -> None:

@@ -188,7 +188,13 @@ def ask() -> Iterator[Callable[..., tuple[int, str]]]:
 
     port_of[:] = [server.port]
     yield ask
-    loop.call_soon_threadsafe(server.stop)
+
+    async def stop() -> None:
+        """A task that did not end would be a line in the log of another test, when it is garbage."""
+        server.stop()
+        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
+
+    asyncio.run_coroutine_threadsafe(stop(), loop).result(60)
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
     loop.close()
