@@ -89,9 +89,8 @@ def _temporary(path: Path) -> Path:
 def read_text(path: str, bytes_max: int) -> str:
     """The text of a small regular file. ValueError says why it cannot be read, and shows nothing of what is in it."""
     try:
-        descriptor = os.open(
-            path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-        )  # to open a FIFO would wait for its writer
+        # Without O_NONBLOCK, to open a FIFO would wait for its writer.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as file:  # noqa: PTH123  it is open
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise ValueError("it cannot be read: it is no regular file")

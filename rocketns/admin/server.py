@@ -91,9 +91,8 @@ class AdminServer(HttpPort):
         await self._runner.setup()
         assert self._runner.server is not None
         if self.gate.access is not None:
-            self.gate.access.when_changed = (
-                self.gate.end_streams
-            )  # they began with the tokens before: readers ask again
+            # Streams began with the tokens before: their readers ask again.
+            self.gate.access.when_changed = self.gate.end_streams
             self._follow(self.gate.access)
         return self._runner.server
 

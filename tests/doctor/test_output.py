@@ -21,7 +21,7 @@ from interop.harness import codes, payloads
 from interop.harness.servers import NameServer, RocketnsServer
 from rocketns.__main__ import main
 from rocketns.doctor.arguments import addresses, build, options_of
-from rocketns.doctor.asking.connecting import UnreachedError, index_of, resolve
+from rocketns.doctor.asking.connecting import UnreachedError, resolve, scope_of
 from rocketns.doctor.facts import DoctorOptions, FleetFacts, IpScope, NameServerFacts, Reaction
 from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.output import report_json, report_text
@@ -193,7 +193,7 @@ def test_a_name_that_no_request_can_carry_is_refused(option: str) -> None:
     (IpScope.UNKNOWN, "broker-a"),
 ])  # fmt: skip
 def test_place_of_an_address(place: IpScope, ips: str) -> None:
-    assert {index_of(ip) for ip in ips.split()} == {place}
+    assert {scope_of(ip) for ip in ips.split()} == {place}
 
 
 @pytest.mark.parametrize("addr", ["nobody.invalid:10911", "a..b:1", "no-port", "\udcff:1", ":1", "x" * 300 + ":1"])

@@ -36,7 +36,7 @@ cdef struct Buffer:
     size_t size
     size_t room
 
-# The neighbours of a connection in a list of reactor_state.Holders.
+# The neighbours of a connection in a list of reactor_state.LargeConnections.
 cdef struct Links:
     Connection *older
     Connection *newer

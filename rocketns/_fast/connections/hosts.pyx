@@ -65,7 +65,7 @@ cdef uint64_t hash_of(const Hosts *table, const char *address) noexcept nogil:
     cdef char room[TEXT_ROOM]
     cdef size_t length
     cdef const char *host = find_host(address, room, &length)
-    return max(hash_bytes(<const uint8_t *>host, length, &table.key), <uint64_t>1)  # 0 is a free place
+    return max(hash_bytes(<const uint8_t *>host, length, &table.key), <uint64_t>1)  # 0 is a free entry
 
 
 cdef void write_peer(int fd, char *out, Peer *peer) noexcept nogil:
@@ -106,7 +106,7 @@ cdef size_t find_entry(Hosts *table, uint64_t hash) noexcept nogil:
 
 
 cdef size_t index_of(Hosts *table, uint64_t hash, const char *address) noexcept nogil:
-    """Any thread, under the mutex of the set. The place of the host of host:port; a new one has full buckets."""
+    """Any thread, under the mutex of the set. The index of the host of host:port; a new one has full buckets."""
     cdef char room[TEXT_ROOM]
     cdef size_t first = <size_t>(hash % SETS) * WAYS, length
     cdef size_t chosen = HOSTS, index = find_entry(table, hash)

@@ -33,7 +33,7 @@ from rocketns._fast.connections.connection cimport (
     TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT_IN_ALL, WITHOUT_CONTEXT, Links, drop
 )
 from rocketns._fast.connections.hosts cimport (
-    ADDRESS_ROOM, KINDS, BROKERS, OUTPUT, STRANGERS, charge_host, leave_ring, release_host, write_peer
+    ADDRESS_ROOM, BROKERS, KINDS, OUTPUT, STRANGERS, charge_host, leave_ring, release_host, write_peer
 )
 from rocketns._fast.connections.messages cimport MOVE, REFUSED, SHED, Message, message_with, new_message, push
 from rocketns._fast.reactor.reactor_state cimport (
@@ -71,7 +71,7 @@ cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept n
 
 
 cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Reactor thread only. Take it off the table, the totals, and the lists of holders and of stalled connections."""
+    """Reactor thread only. Take it off the table, the totals, and the lists of large and of stalled connections."""
     cdef int kind
     assert_reactor(reactor, "remove_connection")
     for kind in range(KINDS):
@@ -269,18 +269,18 @@ cdef bint find_victim(const Shared *shared, int kind, int owner, Victim *victim)
     If a greedy host brings nothing any more, its connections are soon the longest without progress.
     """
     cdef uint32_t host
+    cdef bint found
     if excess(shared, kind) <= 0:
         return False
     victim.party = STRANGERS
     if load(&shared.hosts.broker_bytes[kind]) > shared.limits.charged_bytes_max[kind] // 2:
         victim.party = BROKERS
     host = greedy_host(shared, kind, victim.party)
-    if not (host < HOSTS and find_oldest(shared, kind, owner, host, host + 1, victim)) and not find_oldest(
-        shared, kind, owner, 0, HOSTS, victim
-    ):
-        return False
+    found = host < HOSTS and find_oldest(shared, kind, owner, host, host + 1, victim)
+    if not found:
+        found = find_oldest(shared, kind, owner, 0, HOSTS, victim)
     # Another thread may have closed the one before it meanwhile: first the total falls, then its list shows the next.
-    return excess(shared, kind) > 0
+    return found and excess(shared, kind) > 0
 
 
 cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil:

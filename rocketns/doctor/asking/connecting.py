@@ -44,7 +44,7 @@ class UnreachedError(RocketnsError):
         self.outcome = outcome
 
 
-def index_of(ip: str) -> IpScope:
+def scope_of(ip: str) -> IpScope:
     """Where an IP address is; UNKNOWN for any other text."""
     found = literal(ip.partition("%")[0])
     if found is None:
@@ -264,7 +264,7 @@ async def reach(addr: str, code: int, bytes_max: int, line: Line) -> tuple[Addre
     try:
         (ip, *_others) = ips = await resolve(addr, line.within_s)
         port = split(addr)[1] or 0
-        facts = replace(facts, ips=ips, place=index_of(ip), is_here=await is_own(with_port(ip, port), port))
+        facts = replace(facts, ips=ips, place=scope_of(ip), is_here=await is_own(with_port(ip, port), port))
         call = await (await open_call(addr, ip, line)).begin(code, bytes_max)
     except UnreachedError as error:
         outcome = error.outcome
