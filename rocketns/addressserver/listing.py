@@ -20,7 +20,7 @@ from rocketns.protocol.codes import ResponseCode, SerializeType
 log = logging.getLogger("rocketns.addressserver")
 
 LISTED_S = 10.0  # three probes. Brokers ask every 10 s, clients every 2 min
-KEPT_S = 3600.0  # the last list, from the last answer of any name server on
+STALE_S = 3600.0  # the last list, from the last answer of any name server on
 ANSWER_WITHIN_S = 2.0
 # A name server without brokers is ready, too: brokers must find it before they can register there. One that refuses
 # requests without a signature answers those that have one.
@@ -40,7 +40,7 @@ class ReadyNameServers:
         self._asked_at: dict[str, str] = {}
         self._answered_at_s: dict[str, float] = {}
         self._logged: tuple[str, ...] = ()
-        self._is_kept = False
+        self._is_stale = False
 
     def set_addresses(self, asked_at: Mapping[str, str]) -> None:
         """The addresses that may be listed from now on, each with the one at which it is asked: this server at a local
@@ -61,7 +61,7 @@ class ReadyNameServers:
     def _judged_at_s(self, now_s: float) -> float:
         """Now; while the last list is kept, the time of the last answer."""
         last_s = max(self._answered_at_s.values(), default=now_s)
-        return last_s if LISTED_S < now_s - last_s <= KEPT_S else now_s
+        return last_s if LISTED_S < now_s - last_s <= STALE_S else now_s
 
     def listed(self, now_s: float) -> tuple[str, ...]:
         """Sorted, so that all address servers that know the same give the same bytes."""
@@ -70,7 +70,7 @@ class ReadyNameServers:
 
     def log_changes(self, now_s: float) -> None:
         """Log whatever is listed since the last call, or is not any more."""
-        listed, logged, is_kept = self.listed(now_s), self._logged, self._judged_at_s(now_s) < now_s
+        listed, logged, is_stale = self.listed(now_s), self._logged, self._judged_at_s(now_s) < now_s
         for addr in sorted({*listed} - {*logged}):
             log.info("the address server lists the name server %s", addr)
         for addr in sorted({*logged} - {*listed}):
@@ -78,13 +78,13 @@ class ReadyNameServers:
             log.warning("the address server no longer lists the name server %s: %s", addr, reason)
         if logged and not listed:
             log.error("the address server lists no name server: brokers and clients keep the list that they have")
-        if is_kept and not self._is_kept:
+        if is_stale and not self._is_stale:
             log.error("no name server answered the address server for %g s: it goes on listing %s, for %g s at most. "
                       "Check whether they run, and whether this machine reaches them",
-                      LISTED_S, ";".join(listed), KEPT_S)  # fmt: skip
-        if self._is_kept and not is_kept and listed:
+                      LISTED_S, ";".join(listed), STALE_S)  # fmt: skip
+        if self._is_stale and not is_stale and listed:
             log.info("name servers answer the address server again")
-        self._logged, self._is_kept = listed, is_kept
+        self._logged, self._is_stale = listed, is_stale
 
     async def ask_all(self) -> None:
         """Ask each name server once, all at the same time."""

@@ -84,7 +84,7 @@ class Answers:
         if self._frames > UNASKED_FRAMES_MAX or self._bytes > UNASKED_BYTES_MAX:
             raise MalformedFrame(f"it sent {self._frames} frames with {self._bytes} bytes that nobody asked for")
 
-    def give(self, opaque: int, answer: RemotingCommand) -> None:
+    def resolve(self, opaque: int, answer: RemotingCommand) -> None:
         """The answer came."""
         expected = self._expected.pop(opaque, None)
         if expected is None or expected.answer.done():

@@ -105,16 +105,16 @@ class OutgoingConnection(asyncio.Protocol):
 
     def take(self, opaque: int, frame: bytes) -> None:
         """An answer came."""
-        self.give(opaque, frame)
+        self.resolve(opaque, frame)
 
-    def give(self, opaque: int, frame: bytes | memoryview) -> None:
+    def resolve(self, opaque: int, frame: bytes | memoryview) -> None:
         """Decode an answer for the request that waits for it."""
         try:
             answer = command.decode(frame)
         except MalformedFrame:
             self.fail("an answer is no frame")
             return
-        self.answers.give(opaque, answer)
+        self.answers.resolve(opaque, answer)
 
     def connection_lost(self, _error: Exception | None) -> None:
         self.lost(self._reason)
@@ -209,7 +209,7 @@ class ChargedConnection(OutgoingConnection, Connection):  # type: ignore[overrid
         if frame is None:
             self.answers.fail(opaque, NotSentError(f"the answer of {self.address} was dropped: too much waits"))
         else:
-            self.give(opaque, frame)
+            self.resolve(opaque, frame)
 
     def abort(self, cause: Cause, why: str = "") -> None:
         """Control ends the connection."""

@@ -50,7 +50,7 @@ class Observed:
         self.left_out = 0
         self._limits = limits or Limits()
 
-    def _takes(self, fits: bool) -> bool:
+    def _accepts(self, fits: bool) -> bool:
         """``fits``, and counted if not."""
         self.left_out += not fits
         return fits
@@ -68,8 +68,8 @@ class Observed:
         """
         gone = [name for name in self.tables.broker_addr_table if name not in found]
         events = [event for name in gone for event in self._remove(name)]
-        known_first = sorted(found, key=lambda name: name not in self.tables.broker_addr_table)
-        return events + [event for name in known_first for event in self._group(name, found[name])]
+        registered_first = sorted(found, key=lambda name: name not in self.tables.broker_addr_table)
+        return events + [event for name in registered_first for event in self._group(name, found[name])]
 
     def _group(self, name: str, data: BrokerData) -> list[Event]:
         group, addrs = self.tables.broker_addr_table.get(name), self._addrs(name, data)
@@ -80,14 +80,14 @@ class Observed:
 
     def _addrs(self, name: str, data: BrokerData) -> dict[int, str]:
         """The addresses by id that are kept; none of a group that is not."""
-        if not self._takes(data.cluster is not None and self._fits(name, data.cluster, data.zone_name)):
+        if not self._accepts(data.cluster is not None and self._fits(name, data.cluster, data.zone_name)):
             return {}
         group = self.tables.broker_addr_table.get(name)
-        held = {} if group is None else group.broker_addrs
+        registered = {} if group is None else group.broker_addrs
         addrs, seen = dict[int, str](), set[str]()
-        for broker_id, addr in sorted(data.broker_addrs.items(), key=lambda one: held.get(one[0]) != one[1]):
+        for broker_id, addr in sorted(data.broker_addrs.items(), key=lambda one: registered.get(one[0]) != one[1]):
             fits = bool(addr) and INT_MIN <= broker_id <= INT_MAX and self._fits(addr)
-            if self._takes(fits and addr not in seen and len(addrs) < BROKER_IDS_MAX):
+            if self._accepts(fits and addr not in seen and len(addrs) < BROKER_IDS_MAX):
                 addrs[broker_id] = addr
                 seen.add(addr)
         return addrs
@@ -149,7 +149,7 @@ class Observed:
 
     def route(self, topic: str, found: TopicRouteData | None) -> list[Event]:
         """The route of one topic; None: there is none. Brokers that are in no group have no topics."""
-        if not self._takes(self._fits(topic)):
+        if not self._accepts(self._fits(topic)):
             return []
         given = [] if found is None else found.queue_datas
         shown = {name: queues for name, queues in given if name in self.tables.broker_addr_table}
@@ -161,7 +161,7 @@ class Observed:
         for name, queues in shown.items():
             has_room = name in here or self.tables.routes + routes_of_name(topic) <= self._limits.routes_max
             fits = has_room and all(INT_MIN <= number <= INT_MAX for number in queues)
-            if here.get(name) != queues and self._takes(fits):
+            if here.get(name) != queues and self._accepts(fits):
                 events += self._put(topic, name, queues)
         return events
 
@@ -182,19 +182,19 @@ class Observed:
 
     def kv_items(self, namespace: str, items: Mapping[str, str]) -> list[Event]:
         """All items of a namespace, none if there is no such namespace."""
-        former, kept = self.kv.pop(namespace, {}), self._kept(items, self._limits.kv_value_bytes_max)
-        if kept:
-            self.kv[namespace] = kept
-        return [KvChanged(namespace, key, text) for key, text in _changed(former, kept)]
+        former, bounded = self.kv.pop(namespace, {}), self._bounded(items, self._limits.kv_value_bytes_max)
+        if bounded:
+            self.kv[namespace] = bounded
+        return [KvChanged(namespace, key, text) for key, text in _changed(former, bounded)]
 
     def configuration(self, text: str) -> list[Event]:
         """All properties, as lines ``key=value``. One that is gone has no value."""
-        former, self.properties = self.properties, self._kept(of_lines(text), PROPERTY_BYTES_MAX)
+        former, self.properties = self.properties, self._bounded(of_lines(text), PROPERTY_BYTES_MAX)
         return [ConfigChanged(key, value or "") for key, value in _changed(former, self.properties)]
 
-    def _kept(self, found: Mapping[str, str], bytes_max: int) -> dict[str, str]:
+    def _bounded(self, found: Mapping[str, str], bytes_max: int) -> dict[str, str]:
         return {key: text for key, text in found.items()
-                if self._takes(self._fits(key) and utf8_bytes(text) <= bytes_max)}  # fmt: skip
+                if self._accepts(self._fits(key) and utf8_bytes(text) <= bytes_max)}  # fmt: skip
 
     def fill(self, known: PriorRoutes) -> None:
         """Put what the journal knows into the empty tables."""

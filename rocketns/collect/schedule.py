@@ -71,9 +71,9 @@ class PollBudget:
         self._next_s = max(now_s, self._next_s) + 1 / self.per_second
         self.spent += 1
 
-    def rest(self, now_s: float, took_s: float) -> None:
+    def rest(self, now_s: float, spent_s: float) -> None:
         """To read an answer took so long. The next request waits as long, so others have half of the time."""
-        self._next_s = max(self._next_s, now_s + took_s)
+        self._next_s = max(self._next_s, now_s + spent_s)
 
 
 UNKNOWN = b""
@@ -110,7 +110,7 @@ class Rounds:
         self._began_s = float("-inf")
         self._is_running = False
 
-    def keep(self, names: Collection[str], absent_ms: int, now_s: float) -> list[str]:
+    def replace(self, names: Collection[str], absent_ms: int, now_s: float) -> list[str]:
         """These are all topics. The new ones, which are asked next; they were absent at ``absent_ms``."""
         for gone in [topic for topic in self.seen if topic not in names]:
             del self.seen[gone]

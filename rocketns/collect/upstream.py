@@ -81,7 +81,7 @@ class CollectedServer:
         self.journal = journal
         self._server, self._others, self._asking = server, others, asking
         self._epoch_ms = epoch_ms
-        self.watch = Watch(self.observed, self.rounds, self._topics_elsewhere, self._tell, self._record)
+        self.watch = Watch(self.observed, self.rounds, self._topics_elsewhere, self._suspect_elsewhere, self._record)
         self._unread: set[Ask] = set()
         self._failures = self._lookup_failures = self._lookups = self._losses = 0
         self._read_ms = 0  # when the last good request for brokers was sent
@@ -89,13 +89,13 @@ class CollectedServer:
 
     def topics_of(self, broker_name: str) -> Iterable[str]:
         """Topics that it shows of a broker."""
-        held = self.observed.tables.broker_topics.get(broker_name)
-        return () if held is None else held.names
+        topics = self.observed.tables.broker_topics.get(broker_name)
+        return () if topics is None else topics.names
 
     def _topics_elsewhere(self, broker_name: str) -> Iterable[str]:
         return chain.from_iterable(other.topics_of(broker_name) for other in self._others if other is not self)
 
-    def _tell(self, topics: Collection[str]) -> None:
+    def _suspect_elsewhere(self, topics: Collection[str]) -> None:
         """These changed here: others should be asked for them. Not while everything is new."""
         if self.phase is Phase.WATCHED and topics:
             for other in self._others:
@@ -109,8 +109,8 @@ class CollectedServer:
 
     def restore(self) -> None:
         """Go on with the state of the journal, if it is not old. Waits for the disk."""
-        if (known := self.journal.restore(self._epoch_ms())) is not None:
-            self.watch.restore(*known, asyncio.get_running_loop().time())
+        if (times_ms := self.journal.restore(self._epoch_ms())) is not None:
+            self.watch.restore(*times_ms, asyncio.get_running_loop().time())
 
     def close(self) -> None:
         """The watching ends."""
@@ -161,7 +161,7 @@ class CollectedServer:
             body = await read(self._server, ask)
             if losses != self._losses:
                 raise UnusableError("it came after the name server was lost")
-            await self._take(ask, body, sent)
+            await self._apply(ask, body, sent)
         except RequestRefusedError as error:
             self._note_refused(ask, str(error))
         except UnusableError as error:
@@ -178,7 +178,7 @@ class CollectedServer:
         if self.phase in (Phase.RETURNING, Phase.READING) and not self._unread:
             self._begin_if_read()
 
-    async def _take(self, ask: Ask, body: bytes | None, sent: Moment) -> None:
+    async def _apply(self, ask: Ask, body: bytes | None, sent: Moment) -> None:
         if ask == GROUPS:
             await self._read_groups(body or b"", sent)
         elif ask.is_lookup:

@@ -56,9 +56,9 @@ class Watch:
         self._early: set[str] = set()  # topics on brokers that no list of groups has
         self._changed_s = float("-inf")
 
-    def restore(self, known_ms: int, looked_ms: int, now_s: float) -> None:
-        """The tables are those of ``known_ms``. ``looked_ms``: each topic was read after it."""
-        self._sent = {GROUPS: known_ms, NAMES: known_ms}
+    def restore(self, read_ms: int, looked_ms: int, now_s: float) -> None:
+        """The tables are those of ``read_ms``. ``looked_ms``: each topic was read after it."""
+        self._sent = {GROUPS: read_ms, NAMES: read_ms}
         self.rounds.restore(self.observed.tables.topic_queue_table, looked_ms, now_s)
 
     def is_new(self, ask: Ask, body: bytes | None, sent: Moment) -> bool:
@@ -104,8 +104,8 @@ class Watch:
 
     def _note_group(self, name: str, since_ms: int, *, was_there: bool) -> None:
         """Ask for the topics of a group that changed; of one that came, for those that it had or has elsewhere."""
-        held = self.observed.tables.broker_topics.get(name)
-        self.rounds.suspect(() if held is None else held.names, distrust=True)
+        topics = self.observed.tables.broker_topics.get(name)
+        self.rounds.suspect(() if topics is None else topics.names, distrust=True)
         if not was_there:
             self.rounds.suspect(self._departed.pop(name, ()), distrust=True)
             self.rounds.suspect(self._elsewhere(name), distrust=True)
@@ -131,7 +131,7 @@ class Watch:
         since_ms = self._note(NAMES, body, sent)
         gone = [topic for topic in self.rounds.seen if topic not in names]
         events = self.observed.topic_names(names)
-        new = self.rounds.keep(names, since_ms, now_s)
+        new = self.rounds.replace(names, since_ms, now_s)
         self.unreadable &= names
         self._early &= names
         if events:
@@ -141,7 +141,7 @@ class Watch:
 
     def no_names(self, now_s: float) -> None:
         """There is no list of topics: none is known."""
-        self.rounds.keep((), 0, now_s)
+        self.rounds.replace((), 0, now_s)
         self._record(self.observed.topic_names(()), self._sent.get(NAMES, 0))
 
     def route(self, topic: str, body: bytes | None, sent: Moment) -> None:

@@ -20,16 +20,15 @@ from rocketns.tools.output import complain, print_json, print_text, run_command
 
 def main(arguments: Sequence[str]) -> int:
     """Examine, print the report; return the exit status. SystemExit of argparse."""
-    given = parse(build, arguments, "doctor")
-    return run_command("rocketns doctor", partial(_run, given))
+    return run_command("rocketns doctor", partial(_run, parse(build, arguments, "doctor")))
 
 
-def _run(given: Namespace) -> int:
-    context = tls_context(tls_of(given, os.environ))
-    options = options_of(given, os.environ, tls=context is not None)
+def _run(parsed: Namespace) -> int:
+    context = tls_context(tls_of(parsed, os.environ))
+    options = options_of(parsed, os.environ, tls=context is not None)
     signer = read_signer(os.environ)
     report = run(asyncio.run(gather(options, context, signer, _say)))
-    if given.json:
+    if parsed.json:
         print_json(report_json(report))
     else:
         is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"  # no-color.org

@@ -75,7 +75,7 @@ class AddressFacts:
 
     addr: str
     ips: tuple[str, ...] = ()
-    place: IpScope = IpScope.UNKNOWN
+    scope: IpScope = IpScope.UNKNOWN
     outcome: Reaction = Reaction.NOT_TRIED
     error: str = ""
     is_here: bool = False

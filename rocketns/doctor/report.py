@@ -134,16 +134,16 @@ def run(facts: FleetFacts) -> Report:
 def ranked(findings: Iterable[Diagnosis]) -> list[Diagnosis]:
     """ILL before UNKNOWN; then by weight, else as they came. A cause stands before what follows."""
     ordered = sorted(findings, key=lambda one: (one.state, -one.weight))
-    placed: dict[int, Diagnosis] = {}
+    ranks: dict[int, Diagnosis] = {}
     led: set[str] = set()  # the checks whose findings are placed
     for one in ordered:
-        if id(one) in placed:
+        if id(one) in ranks:
             continue
         if causes := {*one.follows} - led:
-            placed |= {id(cause): cause for cause in ordered if cause.check in causes and cause.state is Health.ILL}
+            ranks |= {id(cause): cause for cause in ordered if cause.check in causes and cause.state is Health.ILL}
             led |= causes
-        placed[id(one)] = one
-    return list(placed.values())
+        ranks[id(one)] = one
+    return list(ranks.values())
 
 
 def shortened(findings: Iterable[Diagnosis]) -> tuple[list[Diagnosis], Mapping[str, int]]:

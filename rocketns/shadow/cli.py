@@ -18,7 +18,7 @@ from rocketns.shadow.options import parse
 from rocketns.shadow.page import report
 from rocketns.shadow.recording import write_recording
 from rocketns.shadow.running import Shadow
-from rocketns.shadow.standing import Comparison, summary
+from rocketns.shadow.summary import Comparison, summary
 from rocketns.tools.output import EXIT_UNREADABLE, complain, print_text
 
 # After the name of the report; for `rocketns replay`.
@@ -34,21 +34,21 @@ def main(arguments: Sequence[str]) -> int:
         if options.report is not None:
             check_report(Path(options.report))
         with tempfile.TemporaryDirectory(prefix="rocketns-shadow-") as folder:
-            standing = asyncio.run(Shadow(options, Path(folder)).run(asyncio.Event()))
+            comparison = asyncio.run(Shadow(options, Path(folder)).run(asyncio.Event()))
     except StartupError as error:
         complain(f"rocketns shadow cannot start: {error}")
         return EXIT_UNREADABLE
     finally:
         writer.stop()
-    print_text(summary(standing))
+    print_text(summary(comparison))
     try:
-        written = [] if options.report is None else write_report(Path(options.report), standing)
+        written = [] if options.report is None else write_report(Path(options.report), comparison)
     except OSError as error:
         complain(f"rocketns shadow: the report cannot be written to {options.report}: {error.strerror}")
         return EXIT_UNREADABLE
     for path in written:
         print_text(f"written: {path}\n")
-    return standing.exit_status
+    return comparison.exit_status
 
 
 def check_upstream(upstream: tuple[str, int], bind: str, port: int) -> None:
@@ -68,13 +68,13 @@ def check_report(path: Path) -> None:
         raise StartupError(f"the report cannot be written to {path}. Name a file in a folder that exists and is yours")
 
 
-def write_report(path: Path, standing: Comparison) -> list[Path]:
+def write_report(path: Path, comparison: Comparison) -> list[Path]:
     """The files that were written: the report, and the frames of the pairs that differ, if there are any. OSError."""
-    path.write_text(report(standing), "utf-8")
+    path.write_text(report(comparison), "utf-8")
     frames = path.with_name(path.name + FRAMES)
     frames.unlink(missing_ok=True)
-    samples = sorted(standing.counts.samples, key=lambda kept: kept.at_ms)
-    if not any(kept.pair for kept in samples):
+    samples = sorted(comparison.counts.samples, key=lambda sample: sample.at_ms)
+    if not any(sample.pair for sample in samples):
         return [path]
-    write_recording(frames, [(kept.pair, kept.outcome) for kept in samples if kept.pair is not None])
+    write_recording(frames, [(sample.pair, sample.outcome) for sample in samples if sample.pair is not None])
     return [path, frames]

@@ -44,14 +44,14 @@ class OwnHalf:
     """``port`` is None while it does not run. ``changed`` is called after each change of it and of ``began_ms``, since
     when brokers have had time to register there.
 
-    ``upstream`` is read for settings; None where that is not possible. ``given`` are the operator's properties.
+    ``upstream`` is read for settings; None where that is not possible. ``configured`` are the operator's properties.
     """
 
     def __init__(
-        self, folder: Path, upstream: NameServer, client: RemotingClient, given: Mapping[str, str],
+        self, folder: Path, upstream: NameServer, client: RemotingClient, configured: Mapping[str, str],
         changed: Callable[[], None], *, settle_s: float,
     ) -> None:  # fmt: skip
-        self._folder, self._upstream, self._client, self._given = folder, upstream, client, given
+        self._folder, self._upstream, self._client, self._properties = folder, upstream, client, configured
         self._changed, self._settle_s = changed, settle_s
         self._process: asyncio.subprocess.Process | None = None
         self._stops = False
@@ -114,7 +114,7 @@ class OwnHalf:
         await self._read_upstream()
         (self._folder / "kvConfig.json").write_text(json.dumps({"configTable": self._kv}), "utf-8")
         file = self._folder / "half.properties"
-        file.write_bytes(properties.dump(settings(self._given, self._settings, self._folder)))
+        file.write_bytes(properties.dump(settings(self._properties, self._settings, self._folder)))
         # Not its warnings: peers decide how many there are.
         command = (sys.executable, "-m", "rocketns.shadow.half_process", "-c", str(file), "--log-level", "ERROR")
         try:  # with a session of its own, so that Ctrl-C of a terminal reaches only us
@@ -193,9 +193,9 @@ class OwnHalf:
 def copied_settings(configuration: str) -> dict[str, str]:
     """Those lines of the upstream's configuration (request 319) that rocketns would start with."""
     declared = properties.declared(NamesrvConfig) | properties.declared(NettyServerConfig)
-    given = dict(line.split("=", 1) for line in configuration.splitlines() if "=" in line)
+    configured = dict(line.split("=", 1) for line in configuration.splitlines() if "=" in line)
     return {
-        name: text for name, text in given.items()
+        name: text for name, text in configured.items()
         if name in declared and name not in _NOT_COPIED and _is_usable(declared[name], text)
     }  # fmt: skip
 
@@ -206,9 +206,9 @@ def _is_usable(declaration: Field[Any], text: str) -> bool:
     return value is not None and (declaration.type != "int" or low <= value <= high)
 
 
-def settings(given: Mapping[str, str], upstream: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """All properties of the half. ``given`` are the operator's. ``folder`` is its own."""
-    return dict(upstream) | dict(given) | {
+def settings(configured: Mapping[str, str], upstream: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """All properties of the half. ``configured`` are the operator's. ``folder`` is its own."""
+    return dict(upstream) | dict(configured) | {
         "bindAddress": "127.0.0.1", "listenPort": "0", "kvConfigPath": str(folder / "kvConfig.json"),
         "rocketns.mute": "true",
         "rocketns.hostConnectionsPerSecond": "0", "rocketns.hostRequestsPerSecond": "0",

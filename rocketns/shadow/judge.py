@@ -102,7 +102,7 @@ class Judging:
             else:
                 now_s = asyncio.get_running_loop().time()
                 for pair, judged in zip(batch, found, strict=True):
-                    self.judge.take(pair, judged, now_s)
+                    self.judge.count(pair, judged, now_s)
             self._is_busy = False
 
     def _next_batch(self) -> list[Pair]:
@@ -155,7 +155,7 @@ class Judging:
                 raise NotSentError(NO_HALF)
             request, upstream, own = await self._asker.ask(waiting.pair.request, own_addr)
         except NotSentError as error:
-            self.judge.keep(waiting, f"it could not be asked again: {error}")
+            self.judge.add_sample(waiting, f"it could not be asked again: {error}")
             return
         at_ms = time.time_ns() // 1_000_000
         pair = waiting.pair._replace(at_ms=at_ms, request=request, upstream=upstream, own=own)
@@ -179,9 +179,9 @@ def _end_with_parent() -> None:
 class FrameConnection(OutgoingConnection):
     """Gives answers as they came: they are compared as bytes."""
 
-    def give(self, opaque: int, frame: bytes | memoryview) -> None:
+    def resolve(self, opaque: int, frame: bytes | memoryview) -> None:
         """See OutgoingConnection."""
-        self.answers.give(opaque, cast(Any, bytes(frame)))
+        self.answers.resolve(opaque, cast(Any, bytes(frame)))
 
 
 class Repeater:
@@ -192,8 +192,8 @@ class Repeater:
 
     def __init__(self, upstream: str, system: Mapping[str, str]) -> None:
         self._upstream = upstream
-        known = {name: text for name, text in system.items() if not name.startswith("tls.server.")}
-        self._others = _client(lambda: TlsConfig.read(known, {}))
+        system_of_client = {name: text for name, text in system.items() if not name.startswith("tls.server.")}
+        self._others = _client(lambda: TlsConfig.read(system_of_client, {}))
         self._plain = _client(lambda: TlsConfig.read({}, {"tls.enable": "false"}))
 
     async def ask(self, request: bytes, own_addr: str) -> tuple[bytes, bytes, bytes]:

@@ -23,7 +23,7 @@ from rocketns.protocol.codes import RequestCode as Code
 from rocketns.shadow.comparing.comparing import Comparing, PairVerdict
 from rocketns.shadow.frames import ReadRequest, joined, split
 from rocketns.shadow.options import SETTLE_S
-from rocketns.shadow.pairs import LATE_MS, SHOWN_CHARACTERS, Counts, Kept, Outcome, Pair
+from rocketns.shadow.pairs import LATE_MS, SHOWN_CHARACTERS, Counts, Outcome, Pair, Sample
 from rocketns.shadow.tree import UnreadableError
 from rocketns.tools.decode.showing import SECRET_FIELDS
 
@@ -159,9 +159,9 @@ class Questions:
 
     def add(self, pair: Pair, judged: Judged, now_s: float) -> bool:
         """Whether there was room."""
-        known = self._waiting.get(judged.question)
-        if known is not None:
-            known.times += 1
+        pending = self._waiting.get(judged.question)
+        if pending is not None:
+            pending.times += 1
             return True
         if len(self._waiting) >= WAITING_MAX:
             return False
@@ -189,7 +189,7 @@ class Judge:
         """The own half answers since then, or lost a broker: brokers have ``settle_s`` to register there."""
         self._warm_ms = at_ms + self._settle_ms
 
-    def take(self, pair: Pair, judged: Judged, now_s: float) -> Outcome | None:
+    def count(self, pair: Pair, judged: Judged, now_s: float) -> Outcome | None:
         """Count a pair that was examined. None while it is not known."""
         counts, finding = self.counts, judged.finding
         counts.add_client(judged.client)
@@ -207,7 +207,7 @@ class Judge:
         elif judged.may_be_asked:
             has_room = self.questions.add(pair._replace(upstream=None, own=None), judged, now_s)
         else:
-            return self.keep(Waiting(pair, judged, now_s), finding.note, outcome)
+            return self.add_sample(Waiting(pair, judged, now_s), finding.note, outcome)
         counts.skipped += not has_room
         return None
 
@@ -216,7 +216,7 @@ class Judge:
         if finding.outcome in FINE:
             return self._settled(waiting)
         again = Waiting(pair, waiting.judged._replace(finding=finding), waiting.due_s, waiting.times)
-        return self.keep(again, finding.note or N_("asked again, it still differs"))
+        return self.add_sample(again, finding.note or N_("asked again, it still differs"))
 
     def settle_registrations(self, now_s: float) -> None:
         """Count those whose brokers have had time to register again."""
@@ -224,21 +224,21 @@ class Judge:
             if waiting.times == 1:
                 self._settled(waiting)
             else:
-                self.keep(waiting, N_("it differs whenever this broker registers"))
+                self.add_sample(waiting, N_("it differs whenever this broker registers"))
 
     def _settled(self, waiting: Waiting) -> Outcome:
         self.counts.add(waiting.judged.code, Outcome.SETTLED, waiting.times)
         return Outcome.SETTLED
 
-    def keep(self, waiting: Waiting, note: str, outcome: Outcome | None = None) -> Outcome:
+    def add_sample(self, waiting: Waiting, note: str, outcome: Outcome | None = None) -> Outcome:
         """Count a pair that differs, and show it."""
         pair, judged = waiting.pair, waiting.judged
-        kept = Kept(
+        sample = Sample(
             judged.question, pair.at_ms, pair.peer, judged.client, judged.text, outcome or judged.finding.outcome,
             note, judged.finding.differences, pair if pair.request else None, waiting.times,
         )  # fmt: skip
-        self.counts.add_unwanted(judged.code, kept)
-        return kept.outcome
+        self.counts.add_unwanted(judged.code, sample)
+        return sample.outcome
 
 
 def _timed(pair: Pair, outcome: Outcome) -> Outcome:

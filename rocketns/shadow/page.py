@@ -9,8 +9,8 @@ from importlib.resources import files
 from rocketns import __version__
 from rocketns.languages import language, texts
 from rocketns.logtext import escape as shown  # a peer's text without characters that move or hide others
-from rocketns.shadow.pairs import UNWANTED, Kept, Pair
-from rocketns.shadow.standing import (
+from rocketns.shadow.pairs import UNWANTED, Pair, Sample
+from rocketns.shadow.summary import (
     Comparison,
     ComparisonTable,
     differences_of,
@@ -41,8 +41,8 @@ class Markup(str):
 
 def tag(name: str, *inner: str, **attributes: str) -> Markup:
     """An element. ``class_`` is the attribute class."""
-    given = "".join(f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items())
-    return Markup(f"<{name}{given}>{joined(*inner)}</{name}>")
+    attributes_text = "".join(f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items())
+    return Markup(f"<{name}{attributes_text}>{joined(*inner)}</{name}>")
 
 
 def joined(*inner: str) -> Markup:
@@ -50,14 +50,14 @@ def joined(*inner: str) -> Markup:
     return Markup("".join(part if isinstance(part, Markup) else escape(part) for part in inner))
 
 
-def report(standing: Comparison) -> str:
+def report(comparison: Comparison) -> str:
     """One file that needs no network."""
-    return _document(tag("style", Markup(STYLE)), tag("main", content(standing, with_frames=True)))
+    return _document(tag("style", Markup(STYLE)), tag("main", content(comparison, with_frames=True)))
 
 
-def live_page(standing: Comparison) -> str:
+def live_page(comparison: Comparison) -> str:
     """The page that asks for its content again."""
-    main = tag("main", tag("div", content(standing), id="content"), tag("p", "", id="said", role="status"))
+    main = tag("main", tag("div", content(comparison), id="content"), tag("p", "", id="said", role="status"))
     style = Markup('<link rel="stylesheet" href="/page.css">')
     return _document(style, joined(main, Markup('<script src="/page.js"></script>')))
 
@@ -68,12 +68,12 @@ def _document(style: Markup, body: Markup) -> str:
     return f'<!DOCTYPE html>\n<html lang="{language()}"><head>{head}</head><body>{body}</body></html>\n'
 
 
-def content(standing: Comparison, *, with_frames: bool = False) -> Markup:
+def content(comparison: Comparison, *, with_frames: bool = False) -> Markup:
     """What changes. Frames are decoded for the report alone: they take too long for a page that is asked for often."""
-    samples, found = standing.counts.samples, verdict_on(standing)
+    samples, found = comparison.counts.samples, verdict_on(comparison)
     parts = [tag("section", tag("h1", found.sentence), tag("ul", *(tag("li", shown(one)) for one in found.reasons)),
                  tag("p", shown(found.advice)), class_=f"verdict {found.mood}")]  # fmt: skip
-    first, *others = [_section(one) for one in sections(standing)] or [Markup("")]
+    first, *others = [_section(one) for one in sections(comparison)] or [Markup("")]
     parts.append(first)
     if len(samples):
         more = _("{more} pairs with other questions found no room.").format(more=number(samples.more))
@@ -82,11 +82,11 @@ def content(standing: Comparison, *, with_frames: bool = False) -> Markup:
             *([tag("p", more, class_="quiet")] if samples.more else []),
         ))  # fmt: skip
     parts += others
-    numbers = {"not compared": standing.skipped, **standing.relay}
-    facts = {_("upstream"): standing.upstream, **{name: number(value) for name, value in numbers.items()}}
+    numbers = {"not compared": comparison.skipped, **comparison.relay}
+    facts = {_("upstream"): comparison.upstream, **{name: number(value) for name, value in numbers.items()}}
     items = [tag("div", tag("dt", name), tag("dd", shown(value))) for name, value in facts.items()]
     parts.append(tag("section", tag("details", tag("summary", tag("b", _("Details"))), tag("dl", *items))))
-    return joined(*parts, tag("footer", f"rocketns {__version__}, {moment(standing.now_ms)}"))
+    return joined(*parts, tag("footer", f"rocketns {__version__}, {moment(comparison.now_ms)}"))
 
 
 def _section(one: ComparisonTable) -> Markup:
@@ -105,11 +105,11 @@ def _table(table: TextTable) -> Markup:
     return tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows))
 
 
-def _one(kept: Kept, *, with_frames: bool) -> Markup:
-    head = tag("summary", tag("b", shown(kept.request)), " ", tag("span", shown(facts_of(kept)), class_="quiet"))
-    note = [tag("p", shown(_(kept.note)))] if kept.note else []
-    table = [_table(differences_of(kept))] if kept.differences else []
-    decoded = [tag("pre", "\n".join(_frames(kept.pair)))] if with_frames and kept.pair is not None else []
+def _one(sample: Sample, *, with_frames: bool) -> Markup:
+    head = tag("summary", tag("b", shown(sample.request)), " ", tag("span", shown(facts_of(sample)), class_="quiet"))
+    note = [tag("p", shown(_(sample.note)))] if sample.note else []
+    table = [_table(differences_of(sample))] if sample.differences else []
+    decoded = [tag("pre", "\n".join(_frames(sample.pair)))] if with_frames and sample.pair is not None else []
     return tag("details", head, *note, *table, *decoded)
 
 

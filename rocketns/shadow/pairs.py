@@ -17,10 +17,10 @@ LATE_MS = 1000.0
 # Names of clients, which they choose; all others are one.
 NAMES_MAX = 100
 OTHERS = "others"
-KEPT_MAX = 100
+SAMPLES_MAX = 100
 # Of the frames of all kept pairs. A pair whose frames find no room is kept without them.
-KEPT_BYTES_MAX = 16 * 1024 * 1024
-PAIR_KEPT_BYTES_MAX = 256 * 1024
+SAMPLES_BYTES_MAX = 16 * 1024 * 1024
+SAMPLE_BYTES_MAX = 256 * 1024
 # What differs in one pair: so many members at the most.
 DIFFERENCES_MAX = 20
 SHOWN_CHARACTERS = 200
@@ -73,7 +73,7 @@ class MemberDifference(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Sample:
     """A pair that differs. ``question`` is the same for pairs that ask the same: a hash of the request without its
     opaque. ``times`` counts them. ``pair`` is None if its frames found no room."""
 
@@ -94,29 +94,29 @@ class Samples:
 
     def __init__(self) -> None:
         self.more = 0
-        self._kept: dict[str, Kept] = {}
+        self._samples: dict[str, Sample] = {}
         self._bytes = 0
 
-    def __iter__(self) -> Iterator[Kept]:
-        return iter(self._kept.values())
+    def __iter__(self) -> Iterator[Sample]:
+        return iter(self._samples.values())
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._samples)
 
-    def add(self, kept: Kept) -> None:
+    def add(self, sample: Sample) -> None:
         """Keep a pair, or count it."""
-        known = self._kept.get(kept.question)
-        if known is not None:
-            self._kept[kept.question] = replace(known, times=known.times + kept.times)
+        earlier = self._samples.get(sample.question)
+        if earlier is not None:
+            self._samples[sample.question] = replace(earlier, times=earlier.times + sample.times)
             return
-        if len(self._kept) >= KEPT_MAX:
-            self.more += kept.times
+        if len(self._samples) >= SAMPLES_MAX:
+            self.more += sample.times
             return
-        size = 0 if kept.pair is None else kept.pair.frame_bytes
-        if size > PAIR_KEPT_BYTES_MAX or self._bytes + size > KEPT_BYTES_MAX:
-            kept, size = replace(kept, pair=None), 0
+        size = 0 if sample.pair is None else sample.pair.frame_bytes
+        if size > SAMPLE_BYTES_MAX or self._bytes + size > SAMPLES_BYTES_MAX:
+            sample, size = replace(sample, pair=None), 0
         self._bytes += size
-        self._kept[kept.question] = kept
+        self._samples[sample.question] = sample
 
 
 @dataclass(slots=True)
@@ -139,12 +139,12 @@ class Counts:
         """So many pairs of a request code."""
         self.outcomes[request_name(code), outcome] += number
 
-    def add_unwanted(self, code: int, kept: Kept) -> None:
+    def add_unwanted(self, code: int, sample: Sample) -> None:
         """Pairs that an operator should see."""
-        self.add(code, kept.outcome, kept.times)
-        self.first_ms = min(self.first_ms or kept.at_ms, kept.at_ms)
-        self.last_ms = max(self.last_ms or kept.at_ms, kept.at_ms)
-        self.samples.add(kept)
+        self.add(code, sample.outcome, sample.times)
+        self.first_ms = min(self.first_ms or sample.at_ms, sample.at_ms)
+        self.last_ms = max(self.last_ms or sample.at_ms, sample.at_ms)
+        self.samples.add(sample)
 
     def add_client(self, name: str) -> None:
         """A pair of such a client."""

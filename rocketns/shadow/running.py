@@ -31,8 +31,8 @@ from rocketns.shadow.judging import Judge
 from rocketns.shadow.pairs import Outcome
 from rocketns.shadow.relay.ends import EitherClient, PlainClient
 from rocketns.shadow.relay.relay import Relay, Upstream
-from rocketns.shadow.standing import Comparison
 from rocketns.shadow.status import StatusPort
+from rocketns.shadow.summary import Comparison
 
 log = logging.getLogger("rocketns.shadow")
 
@@ -56,7 +56,7 @@ class Shadow:
         """StartupError if the address or a file is not usable. ``folder`` is the own half's, and empty."""
         self.options = options
         self.upstream = Upstream(*options.upstream)
-        self._given = _read(options.config_file)
+        self._properties = _read(options.config_file)
         self._tls = TlsConfig.read(options.system, {})
         self._ends_tls = not self._tls.test_mode
         self._contexts = (
@@ -66,7 +66,7 @@ class Shadow:
         self._address = reached_at(*self._listening.address)
         self._folder = folder
         self._began_ms = _epoch_ms()
-        self._status = None if options.status is None else StatusPort(options.status, self.standing)
+        self._status = None if options.status is None else StatusPort(options.status, self.comparison)
 
     async def run(self, stop: asyncio.Event) -> Comparison:
         """Until ``stop``, or the time is over. How it stood at the end."""
@@ -98,16 +98,16 @@ class Shadow:
         self.relay.stop()
         self._client_of_servers.close()
         await self.judging.finish(JUDGED_WITHIN_S)  # it may still ask the half
-        standing = self.standing()
+        comparison = self.comparison()
         await self.half.stop()
-        return standing
+        return comparison
 
     def _build(self) -> None:
         options = self.options
         self._client_of_servers = RemotingClient(lambda: TlsConfig.read(options.system, {}), failures=logging.DEBUG)
         server = NameServer(self._client_of_servers, str(self.upstream), SerializeType.JSON)
         plain = RemotingClient(lambda: TlsConfig.read({}, {"tls.enable": "false"}), failures=logging.DEBUG)
-        self.half = OwnHalf(self._folder, server, plain, self._given, self._half_changed,
+        self.half = OwnHalf(self._folder, server, plain, self._properties, self._half_changed,
                             settle_s=options.settle_s)  # fmt: skip
         self.judge = Judge(options.settle_s)
         self.judging = Judging(self.judge, Repeater(str(self.upstream), options.system), self._half_addr)
@@ -119,7 +119,7 @@ class Shadow:
             upstream_tls=self._upstream_tls(),
         )  # fmt: skip
 
-    def standing(self) -> Comparison:
+    def comparison(self) -> Comparison:
         """How it stands now."""
         self.flush()
         half = self.half

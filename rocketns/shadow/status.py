@@ -22,7 +22,7 @@ from rocketns.errors import StartupError
 from rocketns.server.http.heads import END, HEAD_BYTES_MAX, refusal, refused
 from rocketns.shadow.page import SCRIPT, STYLE, live_page
 from rocketns.shadow.pairs import UNWANTED, Outcome
-from rocketns.shadow.standing import Comparison, verdict_on
+from rocketns.shadow.summary import Comparison, verdict_on
 
 log = logging.getLogger("rocketns.shadow")
 
@@ -55,17 +55,17 @@ class ShadowMetric(NamedTuple):
 
 METRICS = (
     ShadowMetric("rocketns_shadow_pairs_total", "counter", "Pairs of answers by request and outcome.",
-                 lambda standing: standing.counts.outcomes.items(),
+                 lambda comparison: comparison.counts.outcomes.items(),
                  {"code": "the request code by Java's name; `unknown` for codes that a name server does not know",
                   "outcome": ", ".join(f"`{one}`" for one in Outcome) + ": see docs/shadow.md"}),
     ShadowMetric("rocketns_shadow_unwanted_total", "counter", "Pairs that differ, or of which an answer is late or "
                  "missing: 0 where rocketns answers alike. An alert needs no more than this.",
-                 lambda standing: [((one,), standing.counts.of(one)) for one in sorted(UNWANTED)],
+                 lambda comparison: [((one,), comparison.counts.of(one)) for one in sorted(UNWANTED)],
                  {"outcome": ", ".join(f"`{one}`" for one in sorted(UNWANTED))}),
     ShadowMetric("rocketns_shadow_skipped_total", "counter", "Pairs that were not compared: no room, or no half.",
-                 lambda standing: [((), standing.skipped)]),
+                 lambda comparison: [((), comparison.skipped)]),
     ShadowMetric("rocketns_shadow_half_up", "gauge", "1 while rocketns' own half runs; 0: nothing is compared.",
-                 lambda standing: [((), standing.settles_in_s is not None)]),
+                 lambda comparison: [((), comparison.settles_in_s is not None)]),
 )  # fmt: skip
 
 
@@ -121,7 +121,7 @@ class StatusPort:
         path = target.partition(b"?")[0].decode("ascii")
         if method not in (b"GET", b"HEAD"):
             return refused(HTTPStatus.METHOD_NOT_ALLOWED, "nothing can be changed here", b"Allow: GET, HEAD\r\n")
-        if path != "/metrics" and not self._is_known(head):
+        if path != "/metrics" and not self._is_allowed(head):
             return refused(HTTPStatus.MISDIRECTED_REQUEST, _MISDIRECTED)
         if path not in _PAGES:
             return refused(HTTPStatus.NOT_FOUND, "there is no such page")
@@ -133,7 +133,7 @@ class StatusPort:
         length = b"Content-Type: %b\r\nContent-Length: %d\r\n\r\n" % (kind.encode(), len(text))
         return OK + length + (b"" if method == b"HEAD" else text)
 
-    def _is_known(self, head: bytes) -> bool:
+    def _is_allowed(self, head: bytes) -> bool:
         """Whether it is asked by an address or a name of its own: a page of another site may have a name that its
         owner points to this machine (DNS rebinding). No browser leaves the name out."""
         if b"\nhost:" not in head.lower():
@@ -148,34 +148,34 @@ class StatusPort:
             return name in ("localhost", socket.gethostname().lower(), self._host.lower())
 
 
-def metrics_text(standing: Comparison) -> bytes:
+def metrics_text(comparison: Comparison) -> bytes:
     """In Prometheus' text format."""
     lines = []
     for one in METRICS:
         lines += [f"# HELP {one.name} {one.meaning}", f"# TYPE {one.name} {one.kind}"]
-        for values, number in one.read(standing):
+        for values, number in one.read(comparison):
             labels = ",".join(f'{name}="{value}"' for name, value in zip(one.labels, values, strict=True))
             lines.append(f"{one.name}{{{labels}}} {float(number)}" if labels else f"{one.name} {float(number)}")
     return "\n".join([*lines, ""]).encode()
 
 
-def counts_json(standing: Comparison) -> bytes:
+def counts_json(comparison: Comparison) -> bytes:
     """The answer of `/api/counts`: members are added, never renamed. ``settles_in_s`` is null while no half runs."""
-    counts = standing.counts
+    counts = comparison.counts
     return orjson.dumps({
-        "mood": verdict_on(standing).mood, "upstream": standing.upstream,
-        "settles_in_s": standing.settles_in_s, "trouble": standing.trouble,
-        "began_ms": standing.began_ms, "now_ms": standing.now_ms,
-        "judged": counts.judged, "unwanted": counts.unwanted, "skipped": standing.skipped,
+        "mood": verdict_on(comparison).mood, "upstream": comparison.upstream,
+        "settles_in_s": comparison.settles_in_s, "trouble": comparison.trouble,
+        "began_ms": comparison.began_ms, "now_ms": comparison.now_ms,
+        "judged": counts.judged, "unwanted": counts.unwanted, "skipped": comparison.skipped,
         "first_unwanted_ms": counts.first_ms, "last_unwanted_ms": counts.last_ms,
         "requests": {name: {str(one): n for one, n in numbers.items() if n} for name, numbers in counts.by_request()},
-        "listed": counts.listed, "clients": counts.clients, "relay": dict(standing.relay),
+        "listed": counts.listed, "clients": counts.clients, "relay": dict(comparison.relay),
     })  # fmt: skip
 
 
 Made = Callable[[Comparison], bytes]
 _PAGES: dict[str, tuple[str, Made]] = {
-    "/": ("text/html; charset=utf-8", lambda standing: live_page(standing).encode()),
+    "/": ("text/html; charset=utf-8", lambda comparison: live_page(comparison).encode()),
     "/page.css": ("text/css", lambda _: STYLE.encode()),
     "/page.js": ("text/javascript", lambda _: SCRIPT.encode()),
     "/metrics": ("text/plain; version=0.0.4; charset=utf-8", metrics_text),

@@ -17,7 +17,7 @@ from interop.harness.servers import RocketnsServer
 from interop.harness.wire import eventually
 from rocketns.addressserver import listing as listing_module
 from rocketns.addressserver import server as server_module
-from rocketns.addressserver.listing import KEPT_S, LISTED_S, ReadyNameServers, asked_addresses
+from rocketns.addressserver.listing import LISTED_S, STALE_S, ReadyNameServers, asked_addresses
 from rocketns.addressserver.server import REQUESTS_PER_S_MAX, AddressServer
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration, DiscoveryConfig
@@ -46,11 +46,11 @@ def test_the_last_list_is_kept_for_a_stated_time_if_all_fall_silent(listing: Rea
     listing.answered("ns-1:9876", 100.0)
     listing.answered("ns-2:9876", 103.0)
     assert listing.listed(103.0 + LISTED_S) == ("ns-2:9876",)
-    for silent_s in (LISTED_S + 1.0, KEPT_S):
+    for silent_s in (LISTED_S + 1.0, STALE_S):
         assert listing.listed(103.0 + silent_s) == ("ns-1:9876", "ns-2:9876")
-    assert listing.listed(104.0 + KEPT_S) == ()
-    listing.answered("ns-2:9876", 105.0 + KEPT_S)
-    assert listing.listed(105.0 + KEPT_S) == ("ns-2:9876",)
+    assert listing.listed(104.0 + STALE_S) == ()
+    listing.answered("ns-2:9876", 105.0 + STALE_S)
+    assert listing.listed(105.0 + STALE_S) == ("ns-2:9876",)
 
 
 def test_one_answer_ends_the_keeping(listing: ReadyNameServers) -> None:

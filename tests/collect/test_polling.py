@@ -258,7 +258,7 @@ async def test_a_round_asks_for_each_topic_once_and_takes_what_the_budget_gives(
 
 def rounds_of(*topics: str) -> Rounds:
     rounds = Rounds(5.0)
-    rounds.keep(topics, 0, 0.0)
+    rounds.replace(topics, 0, 0.0)
     return rounds
 
 
@@ -306,7 +306,7 @@ def test_a_new_topic_is_asked_before_all_others() -> None:
     rounds = rounds_of("A", "B")
     ask_all(rounds, 0.0)
     assert rounds.next(5.0) == "A"
-    assert rounds.keep({"A", "B", "N"}, 4_000, 5.0) == ["N"]
+    assert rounds.replace({"A", "B", "N"}, 4_000, 5.0) == ["N"]
     assert rounds.seen["N"] == SeenTopic(UNKNOWN, 4_000, 5.0)
     assert rounds.next(5.0) == "N"
 
@@ -352,7 +352,7 @@ async def test_a_topic_that_changed_is_asked_at_all_the_others(tmp_path: Path) -
     all_three = Collector(Settings(parse_names("a:1,b:1,c:1"), str(tmp_path)), now_ms).upstreams
     for upstream in all_three:
         upstream.phase = Phase.WATCHED
-        upstream.rounds.keep(("T", "U"), 0, 0.0)
+        upstream.rounds.replace(("T", "U"), 0, 0.0)
         ask_all(upstream.rounds, 0.0)
-    all_three[0]._tell(["U"])
+    all_three[0]._suspect_elsewhere(["U"])
     assert [upstream.rounds.next(1.0) for upstream in all_three] == [None, "U", "U"]

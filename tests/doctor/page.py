@@ -74,9 +74,9 @@ def broker(name: str, addr: str, **more: Any) -> BrokerFacts:
     return replace(BrokerFacts(name, 0, CLUSTER, addr, version=V5_5_0), **more)
 
 
-def reached(addr: str, outcome: Reaction, place: IpScope) -> AddressFacts:
+def reached(addr: str, outcome: Reaction, scope: IpScope) -> AddressFacts:
     """An address that was tried."""
-    return AddressFacts(addr, (addr.rpartition(":")[0],), place, outcome)
+    return AddressFacts(addr, (addr.rpartition(":")[0],), scope, outcome)
 
 
 def fleet(*name_servers: NameServerFacts, topic: str | None = None, **more: Any) -> FleetFacts:

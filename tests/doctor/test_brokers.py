@@ -59,8 +59,8 @@ CASES: list[tuple[Reaction, IpScope, dict[str, Any], Fault | None]] = [
     (Reaction.NO_HOST, IpScope.PRIVATE, {}, check.BY_OUTCOME[Reaction.NO_HOST]),
     (Reaction.UNRESOLVED, IpScope.UNKNOWN, {}, check.BY_OUTCOME[Reaction.UNRESOLVED]),
     *(
-        (Reaction.SILENT, place, {}, check.BY_OUTCOME[Reaction.SILENT])
-        for place in (IpScope.PRIVATE, IpScope.LOOPBACK, IpScope.LINK_LOCAL, IpScope.CONTAINER)
+        (Reaction.SILENT, scope, {}, check.BY_OUTCOME[Reaction.SILENT])
+        for scope in (IpScope.PRIVATE, IpScope.LOOPBACK, IpScope.LINK_LOCAL, IpScope.CONTAINER)
     ),
     (Reaction.CLOSED, IpScope.PRIVATE, {}, check.BY_OUTCOME[Reaction.CLOSED]),
     (Reaction.OTHER_PROTOCOL, IpScope.PRIVATE, {}, check.BY_OUTCOME[Reaction.OTHER_PROTOCOL]),
@@ -68,11 +68,11 @@ CASES: list[tuple[Reaction, IpScope, dict[str, Any], Fault | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("outcome", "place", "options", "fault"), CASES)
+@pytest.mark.parametrize(("outcome", "scope", "options", "fault"), CASES)
 def test_fault_by_what_happens_where(
-    outcome: Reaction, place: IpScope, options: dict[str, Any], fault: Fault | None
+    outcome: Reaction, scope: IpScope, options: dict[str, Any], fault: Fault | None
 ) -> None:
-    findings = list(check.address(facts(addresses=(reached(A, outcome, place),), **options)))
+    findings = list(check.address(facts(addresses=(reached(A, outcome, scope),), **options)))
     assert [(one.state, one.sentence) for one in findings] == (
         [] if fault is None else [(fault.state, fault.sentence % {"brokers": f"broker-a ({A})"})]
     )

@@ -185,15 +185,15 @@ def test_a_name_that_no_request_can_carry_is_refused(option: str) -> None:
         options("a", option, "orders\udcff")
 
 
-@pytest.mark.parametrize(("place", "ips"), [
+@pytest.mark.parametrize(("scope", "ips"), [
     (IpScope.LOOPBACK, "127.0.0.1 127.1.2.3 ::1 0.0.0.0 ::ffff:127.0.0.1"),
     (IpScope.CONTAINER, "172.17.0.2 172.20.0.2 10.244.1.7 10.42.0.7"),
     (IpScope.PRIVATE, "172.16.0.1 172.31.0.1 10.0.0.1 192.168.1.1 100.64.0.1 fd00::1"),
     (IpScope.LINK_LOCAL, "169.254.1.1 fe80::1%eth0"), (IpScope.PUBLIC, "8.8.8.8 2a00::1"),
     (IpScope.UNKNOWN, "broker-a"),
 ])  # fmt: skip
-def test_place_of_an_address(place: IpScope, ips: str) -> None:
-    assert {scope_of(ip) for ip in ips.split()} == {place}
+def test_place_of_an_address(scope: IpScope, ips: str) -> None:
+    assert {scope_of(ip) for ip in ips.split()} == {scope}
 
 
 @pytest.mark.parametrize("addr", ["nobody.invalid:10911", "a..b:1", "no-port", "\udcff:1", ":1", "x" * 300 + ":1"])

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
-from rocketns.shadow.pairs import Kept, MemberDifference, Outcome, Pair
+from rocketns.shadow.pairs import MemberDifference, Outcome, Pair, Sample
 
 NOW_MS = 1_764_000_000_000
 
@@ -55,10 +55,10 @@ def pair(upstream: bytes | None, own: bytes | None, asked: bytes | None = None, 
 PAIR = Pair(3, "10.0.0.1:4000", 1_700_000_000_000, b"request", b"upstream", None, 1.0, None)
 
 
-def kept(question: str = "q", **fields: Any) -> Kept:
+def sample(question: str = "q", **fields: Any) -> Sample:
     known = {
         "question": question, "at_ms": PAIR.at_ms, "peer": PAIR.peer, "client": "JAVA 5.5.0",
         "request": "GET_ROUTEINFO_BY_TOPIC", "outcome": Outcome.DIFFERENT, "note": "",
         "differences": (MemberDifference("body.x", "1", "2"),), "pair": PAIR,
     }  # fmt: skip
-    return Kept(**known | fields)
+    return Sample(**known | fields)

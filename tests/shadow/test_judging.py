@@ -36,9 +36,9 @@ def judge() -> Judge:
     return made
 
 
-def take(judging: Judge, one: Pair) -> Outcome | None:
+def count(judging: Judge, one: Pair) -> Outcome | None:
     (judged,) = examine([one])
-    return judging.take(one, judged, 0.0)
+    return judging.count(one, judged, 0.0)
 
 
 def numbers(counts: Counts) -> dict[Outcome, int]:
@@ -58,7 +58,7 @@ def settle(judging: Judge, upstream: bytes, own: bytes) -> Outcome:
 
 def test_a_read_that_differs_is_asked_again_after_a_second_and_not_before() -> None:
     judging = judge()
-    assert take(judging, pair(HERE, THERE)) is None
+    assert count(judging, pair(HERE, THERE)) is None
     assert list(judging.questions.pop_due(ASK_AFTER_S - 0.01)) == []
     assert due(judging).pair.request == request()
     assert numbers(judging.counts) == {}
@@ -66,25 +66,26 @@ def test_a_read_that_differs_is_asked_again_after_a_second_and_not_before() -> N
 
 def test_what_is_the_same_when_it_is_asked_again_is_settled() -> None:
     judging = judge()
-    take(judging, pair(HERE, THERE))
+    count(judging, pair(HERE, THERE))
     assert settle(judging, upstream=THERE, own=THERE) is Outcome.SETTLED
     assert judging.counts.unwanted == 0
 
 
 def test_what_still_differs_is_different_and_kept_with_what_was_answered_then() -> None:
     judging = judge()
-    take(judging, pair(HERE, THERE))
+    count(judging, pair(HERE, THERE))
     assert settle(judging, upstream=HERE, own=ELSEWHERE) is Outcome.DIFFERENT
-    (kept,) = judging.counts.samples
-    assert kept.pair is not None
-    assert (kept.pair.own, kept.at_ms, kept.request) == (ELSEWHERE, NOW_MS + 1000, "GET_ROUTEINFO_BY_TOPIC topic=T")
-    assert kept.differences[0].path == "body.brokerDatas[a]"
+    (sample,) = judging.counts.samples
+    assert sample.pair is not None
+    assert (sample.pair.own, sample.at_ms) == (ELSEWHERE, NOW_MS + 1000)
+    assert sample.request == "GET_ROUTEINFO_BY_TOPIC topic=T"
+    assert sample.differences[0].path == "body.brokerDatas[a]"
 
 
 def test_pairs_with_the_same_question_are_asked_once_and_counted_each() -> None:
     judging = judge()
     for opaque in range(3):
-        take(judging, pair(HERE, THERE, request(opaque=opaque)))
+        count(judging, pair(HERE, THERE, request(opaque=opaque)))
     assert len(judging.questions) == 1
     settle(judging, upstream=HERE, own=THERE)
     assert numbers(judging.counts) == {Outcome.DIFFERENT: 3}
@@ -97,24 +98,24 @@ WRITES = [104, 904, 322, 100, 102, 205, 216, 217, 318, 327]
 @pytest.mark.parametrize("code", [*WRITES, RequestCode.GET_TOPICS_BY_CLUSTER, 21070, 9999])
 def test_writes_heartbeats_and_costly_reads_are_never_asked_again(code: int) -> None:
     judging = judge()
-    take(judging, pair(answer(extFields={"x": "1"}), answer(extFields={"x": "2"}), request(code)))
+    count(judging, pair(answer(extFields={"x": "1"}), answer(extFields={"x": "2"}), request(code)))
     assert len(judging.questions) == 0
     assert numbers(judging.counts) == {Outcome.DIFFERENT: 1}
 
 
 def test_a_write_whose_answer_came_late_and_differs_is_late() -> None:
     judging = judge()
-    assert take(judging, pair(answer(code=1), answer(), request(104), own_ms=1002.0)) is Outcome.LATE
-    assert take(judging, pair(answer(code=1), answer(), request(104), own_ms=1001.0)) is Outcome.DIFFERENT
+    assert count(judging, pair(answer(code=1), answer(), request(104), own_ms=1002.0)) is Outcome.LATE
+    assert count(judging, pair(answer(code=1), answer(), request(104), own_ms=1001.0)) is Outcome.DIFFERENT
 
 
 def test_what_differs_before_brokers_registered_does_not_count() -> None:
     judging = Judge(SETTLE_S)
-    assert take(judging, pair(HERE, THERE)) is Outcome.WARMING
+    assert count(judging, pair(HERE, THERE)) is Outcome.WARMING
     judging.begin(NOW_MS)
     almost = pair(HERE, THERE, at_ms=NOW_MS + int(SETTLE_S * 1000) - 1)
-    assert take(judging, almost) is Outcome.WARMING
-    assert take(judging, almost._replace(at_ms=almost.at_ms + 1)) is None
+    assert count(judging, almost) is Outcome.WARMING
+    assert count(judging, almost._replace(at_ms=almost.at_ms + 1)) is None
 
 
 def registration(upstream: bytes, own: bytes, broker: str = "a", body: bytes = b"") -> Pair:
@@ -127,7 +128,7 @@ def test_a_registration_that_differs_once_is_a_race_and_one_that_differs_again_i
 ) -> None:
     judging = judge()
     for _ in range(times):
-        assert take(judging, registration(HERE, THERE)) is None
+        assert count(judging, registration(HERE, THERE)) is None
     judging.settle_registrations(REGISTERED_AGAIN_S - 0.01)
     assert numbers(judging.counts) == {}
     judging.settle_registrations(REGISTERED_AGAIN_S)
@@ -141,7 +142,7 @@ def test_registrations_of_two_brokers_are_two_questions_and_large_ones_are_kept_
     judging = judge()
     large = registration(HERE, THERE, "b", b"x" * REQUEST_BYTES_MAX)
     for one in (registration(HERE, THERE), large, large):
-        take(judging, one)
+        count(judging, one)
     judging.settle_registrations(REGISTERED_AGAIN_S)
     assert numbers(judging.counts) == {Outcome.SETTLED: 1, Outcome.DIFFERENT: 2}
     assert [one.pair for one in judging.counts.samples] == [None]

@@ -300,11 +300,11 @@ def test_connections_that_keep_all_they_may_leave_room_for_usual_ones() -> None:
     budget = BufferBudget(256 * MIB)
     for _ in range(100):
         account = Account(budget)
-        account.take(1000)
-        while account.take(64 * 1024):
+        account.charge(1000)
+        while account.charge(64 * 1024):
             pass
-    assert not Account(budget).take(MIB)
-    assert Account(budget).take(LITTLE_BYTES)
+    assert not Account(budget).charge(MIB)
+    assert Account(budget).charge(LITTLE_BYTES)
 
 
 @given(st.lists(st.integers(0, 3000), max_size=5), st.integers(1, 900), st.integers(0, 6000))
@@ -327,11 +327,11 @@ def test_a_frame_without_room_is_named_by_its_head_and_what_is_kept_is_accounted
 
 def test_a_connection_that_sends_much_is_taken_in_turns(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
-    take = Leg.data_received
+    charge = Leg.data_received
 
     def noted(leg: Leg, data: bytes) -> None:
         sizes.append(len(data))
-        take(leg, data)
+        charge(leg, data)
 
     monkeypatch.setattr(Leg, "data_received", noted)
     client, up, _ = scene.connected()

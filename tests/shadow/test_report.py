@@ -21,9 +21,9 @@ from rocketns.shadow.page import live_page, report
 from rocketns.shadow.pairs import NAMES_MAX, OTHERS, Counts, MemberDifference, Outcome, Samples
 from rocketns.shadow.recording import read_recording
 from rocketns.shadow.running import reached_at
-from rocketns.shadow.standing import ENOUGH_MS, Comparison, Mood, summary, verdict_on
 from rocketns.shadow.status import StatusPort
-from tests.shadow.frames import PAIR, answer, kept, pair, request, route
+from rocketns.shadow.summary import ENOUGH_MS, Comparison, Mood, summary, verdict_on
+from tests.shadow.frames import PAIR, answer, pair, request, route, sample
 
 
 def test_codes_and_names_that_peers_choose_do_not_add_rows_without_end() -> None:
@@ -37,10 +37,10 @@ def test_codes_and_names_that_peers_choose_do_not_add_rows_without_end() -> None
 
 
 def test_frames_of_all_kept_pairs_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "KEPT_BYTES_MAX", 20)
+    monkeypatch.setattr(pairs, "SAMPLES_BYTES_MAX", 20)
     samples = Samples()
     for number in range(3):
-        samples.add(kept(f"q{number}"))
+        samples.add(sample(f"q{number}"))
     assert [one.pair is None for one in samples] == [False, True, True]
 
 
@@ -54,7 +54,7 @@ def hostile_counts() -> Counts:
     counts.add_client(HOSTILE)
     difference = MemberDifference(f"body.{HOSTILE}", HOSTILE, HOSTILE)
     known: dict[str, Any] = {"peer": HOSTILE, "client": HOSTILE, "request": HOSTILE, "note": HOSTILE}
-    counts.add_unwanted(106, kept(differences=(difference,), **known))
+    counts.add_unwanted(106, sample(differences=(difference,), **known))
     return counts
 
 
@@ -70,7 +70,7 @@ def shown(counts: Counts | None = None, **fields: Any) -> Comparison:
     return Comparison(hostile_counts() if counts is None else counts, **known | fields)
 
 
-def standing(counts: Counts, ran_ms: int = ENOUGH_MS, **fields: Any) -> Comparison:
+def comparison(counts: Counts, ran_ms: int = ENOUGH_MS, **fields: Any) -> Comparison:
     return Comparison(counts, "java:9876", "ns:9876", PAIR.at_ms - 1000, PAIR.at_ms - 1000 + ran_ms, **fields)
 
 
@@ -81,17 +81,17 @@ def equal(number: int) -> Counts:
 
 
 def test_nothing_is_called_ready_that_was_not_shown_for_a_day() -> None:
-    assert verdict_on(standing(equal(1_234_567))).mood is Mood.GOOD
-    assert "enough after 24 h" in verdict_on(standing(equal(12), 1_200_000)).sentence
+    assert verdict_on(comparison(equal(1_234_567))).mood is Mood.GOOD
+    assert "enough after 24 h" in verdict_on(comparison(equal(12), 1_200_000)).sentence
     warming = Counts()
     warming.add(105, Outcome.WARMING, 5)
-    assert verdict_on(standing(equal(12), skipped=3)).mood is Mood.WAITING
-    assert verdict_on(standing(warming)).mood is Mood.WAITING
+    assert verdict_on(comparison(equal(12), skipped=3)).mood is Mood.WAITING
+    assert verdict_on(comparison(warming)).mood is Mood.WAITING
     assert (warming.judged, warming.unwanted) == (0, 0)
 
 
 def advice(**fields: Any) -> str:
-    return verdict_on(standing(Counts(), **fields)).advice
+    return verdict_on(comparison(Counts(), **fields)).advice
 
 
 def test_the_address_to_point_a_client_at_is_one_that_it_can_reach() -> None:
@@ -108,20 +108,20 @@ def test_where_nothing_was_compared_it_says_what_to_do_and_the_exit_status_is_2(
     assert "keys" in advice(relay={"connections": 1, "requests": 0})
     assert advice(relay=SEEN, settles_in_s=20.0).endswith("differences count in 20 s.")
     differing = Counts()
-    differing.add_unwanted(105, kept())
-    assert [standing(one).exit_status for one in (Counts(), equal(1), differing)] == [2, 0, 1]
+    differing.add_unwanted(105, sample())
+    assert [comparison(one).exit_status for one in (Counts(), equal(1), differing)] == [2, 0, 1]
 
 
 def test_differences_of_a_half_that_no_broker_registers_at_have_that_as_their_remedy() -> None:
     counts = Counts()
-    counts.add_unwanted(105, kept())
-    assert verdict_on(standing(counts)).advice.startswith("No broker registers through ns:9876,")
+    counts.add_unwanted(105, sample())
+    assert verdict_on(comparison(counts)).advice.startswith("No broker registers through ns:9876,")
     counts.add(103, Outcome.EQUAL)
-    assert verdict_on(standing(counts)).advice.startswith("Look at each pair")
+    assert verdict_on(comparison(counts)).advice.startswith("Look at each pair")
 
 
 def test_a_half_that_does_not_run_is_said_before_anything_else() -> None:
-    found = verdict_on(standing(equal(5), settles_in_s=None))
+    found = verdict_on(comparison(equal(5), settles_in_s=None))
     assert (found.mood, found.sentence) == (Mood.BAD, "rocketns' own half does not run, so nothing is compared")
     assert found.reasons[0].startswith("0 different of 5 answers")
 
@@ -135,7 +135,7 @@ def chinese() -> Iterator[None]:
 
 @pytest.mark.usefixtures("chinese")
 def test_the_page_and_the_summary_speak_chinese() -> None:
-    assert "还没有客户端" in summary(standing(Counts()))
+    assert "还没有客户端" in summary(comparison(Counts()))
     for text in (report(shown()), live_page(shown())):
         assert '<html lang="zh">' in text
         assert "每种请求的响应" in text
@@ -146,9 +146,10 @@ def test_the_summary_has_the_counts_and_what_differs_and_peers_cannot_control_th
     counts.listed["limits"] += 2
     counts.add_client("GO 4.9.4")
     hostile = "\x1b[2J\r\nT\u202e"
-    shown = kept(request=hostile, differences=(MemberDifference("body.a", hostile, ""),), client=hostile, note=hostile)
+    differences = (MemberDifference("body.a", hostile, ""),)
+    shown = sample(request=hostile, differences=differences, client=hostile, note=hostile)
     counts.add_unwanted(105, shown)
-    text = summary(standing(counts))
+    text = summary(comparison(counts))
     assert text.startswith("1 of 6 answers in 24 h differ")
     assert [line for line in text.splitlines() if line.startswith("GET_ROUTE")] == ["GET_ROUTEINFO_BY_TOPIC  5      1"]
     rows = [line.split("  ") for line in text.splitlines()]
@@ -243,9 +244,9 @@ def is_over(stranger: socket.socket) -> bool:
 def differing_counts() -> Counts:
     found = Counts()
     signed = request(ext={"topic": "T", "AccessKey": "key", "Signature": "s3cret"})
-    shown = kept(pair=pair(answer(route("a")), answer(route("b")), signed))
+    shown = sample(pair=pair(answer(route("a")), answer(route("b")), signed))
     found.add_unwanted(105, shown)
-    found.add_unwanted(105, kept("large", pair=None))
+    found.add_unwanted(105, sample("large", pair=None))
     return found
 
 
@@ -264,6 +265,6 @@ def test_the_frames_of_pairs_that_differ_are_beside_the_report_without_what_sign
 def test_half_a_character_of_a_peer_does_not_cost_the_report(tmp_path: Path) -> None:
     """JSON can name one that no encoding has."""
     counts = Counts()
-    counts.add_unwanted(105, kept(pair=pair(answer(), answer(code=1), request(body=rb'{"a":"\ud800"}'))))
-    written = write_report(tmp_path / "shadow.html", standing(counts))
+    counts.add_unwanted(105, sample(pair=pair(answer(), answer(code=1), request(body=rb'{"a":"\ud800"}'))))
+    written = write_report(tmp_path / "shadow.html", comparison(counts))
     assert r"\ud800" in written[0].read_text("utf-8")

@@ -24,7 +24,7 @@ NAME_CHARS_MAX = 256
 TEXT_CHARS_MAX = 4_096  # of a value
 ENTRY_BYTES_MAX = 64 * 1024  # of one entry of a table
 # Of a broker's configuration, what checks weigh. Nothing else is kept: it may hold secrets.
-KEPT = frozenset({
+READ_FIELDS = frozenset({
     "aclEnable", "authenticationEnabled", "autoCreateSubscriptionGroup", "autoCreateTopicEnable", "brokerClusterName",
     "brokerId", "brokerName", "brokerPermission", "compressedRegister", "enableControllerMode",
     "enableSplitRegistration", "fetchNamesrvAddrByAddressServer", "fetchNameSrvAddrByDnsLookup", "namesrvAddr",
@@ -42,7 +42,7 @@ _EPOCH_MS = re.compile(r"[0-9]{1,16}")
 def configuration(body: bytes) -> dict[str, str]:
     """What is kept of an answer to 26."""
     items = of_lines(body.decode("utf-8", "replace"))
-    return {name: text[:TEXT_CHARS_MAX] for name, text in items.items() if name in KEPT}
+    return {name: text[:TEXT_CHARS_MAX] for name, text in items.items() if name in READ_FIELDS}
 
 
 def clock(body: bytes, asked_s: float, came_s: float) -> BrokerClock | None:

@@ -264,7 +264,7 @@ async def reach(addr: str, code: int, bytes_max: int, line: Line) -> tuple[Addre
     try:
         (ip, *_others) = ips = await resolve(addr, line.within_s)
         port = split(addr)[1] or 0
-        facts = replace(facts, ips=ips, place=scope_of(ip), is_here=await is_own(with_port(ip, port), port))
+        facts = replace(facts, ips=ips, scope=scope_of(ip), is_here=await is_own(with_port(ip, port), port))
         call = await (await open_call(addr, ip, line)).begin(code, bytes_max)
     except UnreachedError as error:
         outcome = error.outcome

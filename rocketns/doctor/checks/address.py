@@ -38,9 +38,9 @@ def announced(facts: FleetFacts) -> Iterator[Announced]:
     for name, broker_id, addr in sorted(seen):
         if addr in facts.addresses:
             yield Announced(name, broker_id, facts.addresses[addr])
-    known = {addr for _name, _id, addr in seen}
+    registered = {addr for _name, _id, addr in seen}
     for addr in facts.options.brokers:
-        if addr not in known and addr in facts.addresses:
+        if addr not in registered and addr in facts.addresses:
             yield Announced(addr, MASTER_ID, facts.addresses[addr], is_only_option=True)
 
 
@@ -88,7 +88,7 @@ NO_BROKER = Fault(N_("At the address of %(brokers)s a name server or a proxy ans
 UNSURE = Fault(N_("%(brokers)s cannot be reached from here. That says nothing of clients in another network."),
                N_("# run this where a client runs: it says there whether this is the fault"),
                Health.UNKNOWN)  # fmt: skip
-GIVEN = Fault(N_("No broker answers at %(brokers)s, which was given with --broker."),
+NOT_THERE = Fault(N_("No broker answers at %(brokers)s, which was given with --broker."),
               N_("# the address is that of the broker's listenPort, which is 10911 as a rule"))  # fmt: skip
 # Something takes connections there, so that its place is not the fault.
 IN_USE = {
@@ -112,7 +112,7 @@ BY_OUTCOME = {**IN_USE, **dict.fromkeys(MAY_BE_DOWN, DOWN),
         N_("# brokerIP1 and listenPort are those of the broker, not of a proxy's gRPC port or another program"),
         names_cause=True),
 }  # fmt: skip
-BY_PLACE = {IpScope.CONTAINER: CONTAINER, IpScope.LINK_LOCAL: LINK_LOCAL}
+BY_SCOPE = {IpScope.CONTAINER: CONTAINER, IpScope.LINK_LOCAL: LINK_LOCAL}
 VIEWS = N_("# the name server has views: this says by which rule clients at an address get what; mend that rule")
 START = N_("# if the broker is down, start it again; name servers forget it 2 minutes after its last registration")
 
@@ -130,21 +130,21 @@ def address(facts: FleetFacts) -> Iterator[Diagnosis]:
 
 
 def _fault(facts: FleetFacts, one: Announced, one_machine: bool) -> Fault | None:
-    outcome, place = one.address.outcome, one.address.place
+    outcome, scope = one.address.outcome, one.address.scope
     if outcome is Reaction.ANSWERED and _is_no_broker(facts, one):
         return NO_BROKER
     if one.is_only_option:
-        return None if outcome in (Reaction.ANSWERED, Reaction.SPEAKS_TLS, Reaction.SPEAKS_PLAIN) else GIVEN
+        return None if outcome in (Reaction.ANSWERED, Reaction.SPEAKS_TLS, Reaction.SPEAKS_PLAIN) else NOT_THERE
     if outcome is Reaction.ANSWERED:
-        if place is IpScope.LOOPBACK and not (one_machine or facts.options.from_client):
+        if scope is IpScope.LOOPBACK and not (one_machine or facts.options.from_client):
             return LOOPBACK
         return ANOTHER_BROKER if _other_name(facts, one) else None
     if outcome in IN_USE or outcome is Reaction.NOT_TRIED:
         return IN_USE.get(outcome)
-    if place is IpScope.LOOPBACK and not (one_machine and outcome is Reaction.OTHER_PROTOCOL):
+    if scope is IpScope.LOOPBACK and not (one_machine and outcome is Reaction.OTHER_PROTOCOL):
         return LOOPBACK
-    if place in BY_PLACE and outcome in MAY_BE_DOWN:
-        return BY_PLACE[place]
+    if scope in BY_SCOPE and outcome in MAY_BE_DOWN:
+        return BY_SCOPE[scope]
     if outcome in (Reaction.TIMED_OUT, Reaction.UNREACHABLE) and not facts.options.from_client:
         return UNSURE
     return BY_OUTCOME.get(outcome)
@@ -183,26 +183,26 @@ def _line(facts: FleetFacts, one: Announced) -> str:
     found = one.address
     words: Mapping[str, object] = {
         "broker": one.name, "id": one.broker_id, "addr": one.addr, "outcome": _(found.outcome),
-        "error": found.error, "ips": ", ".join(found.ips), "place": _(found.place),
+        "error": found.error, "ips": ", ".join(found.ips), "scope": _(found.scope),
         "other": _other_name(facts, one),
     }  # fmt: skip
     if one.is_only_option:
-        text = _("%(addr)s (%(place)s): %(outcome)s, %(error)s")
+        text = _("%(addr)s (%(scope)s): %(outcome)s, %(error)s")
     elif words["other"]:
         text = _("%(broker)s (id %(id)d) announced %(addr)s, where a broker says that it is %(other)s")
     elif found.ips and found.ips[0] not in one.addr:
-        text = _("%(broker)s (id %(id)d) announced %(addr)s, which is %(ips)s here (%(place)s): %(outcome)s")
+        text = _("%(broker)s (id %(id)d) announced %(addr)s, which is %(ips)s here (%(scope)s): %(outcome)s")
     elif found.error:
-        text = _("%(broker)s (id %(id)d) announced %(addr)s (%(place)s): %(outcome)s, %(error)s")
+        text = _("%(broker)s (id %(id)d) announced %(addr)s (%(scope)s): %(outcome)s, %(error)s")
     else:
-        text = _("%(broker)s (id %(id)d) announced %(addr)s (%(place)s): %(outcome)s")
+        text = _("%(broker)s (id %(id)d) announced %(addr)s (%(scope)s): %(outcome)s")
     return text % words
 
 
 def _commands(facts: FleetFacts, fault: Fault, brokers: Sequence[Announced]) -> tuple[str, ...]:
     if fault is UNSURE:
         return (_(fault.command), again(facts, "--from-client"))
-    if fault in (*IN_USE.values(), GIVEN) or all(one.is_only_option for one in brokers):
+    if fault in (*IN_USE.values(), NOT_THERE) or all(one.is_only_option for one in brokers):
         return (_(fault.command),)
     down = (_(START),) if fault is DOWN else ()
     if viewed := _views_of(facts):
@@ -223,7 +223,7 @@ def _views_of(facts: FleetFacts) -> tuple[str, ...]:
 
 def _weight(facts: FleetFacts, fault: Fault, brokers: Sequence[Announced]) -> Weight:
     masters = {one.name for one in brokers if one.broker_id == MASTER_ID}
-    if fault is GIVEN:
+    if fault is NOT_THERE:
         return Weight.PARTLY if facts.groups else Weight.EXPLAINS
     if not masters:
         return Weight.NOTE if fault.state is Health.UNKNOWN else Weight.PARTLY

@@ -95,7 +95,7 @@ def _clusters_of(facts: FleetFacts) -> dict[str, dict[str, set[str]]]:
         for name, group in (one.groups or {}).items():
             if group.cluster is not None:
                 found[name][group.cluster].add(one.addr)
-    return {name: dict(places) for name, places in found.items()}
+    return {name: dict(clusters) for name, clusters in found.items()}
 
 
 def two_masters(facts: FleetFacts) -> Iterator[Diagnosis]:
@@ -149,17 +149,17 @@ def _elects(facts: FleetFacts, name: str) -> bool:
 
 def moves(facts: FleetFacts) -> Iterator[Diagnosis]:
     """Slaves whose address changes, and addresses that are in several places."""
-    places: defaultdict[str, list[Sighting]] = defaultdict(list)
+    by_addr: defaultdict[str, list[Sighting]] = defaultdict(list)
     for (broker, broker_id), addrs in seen(facts).items():
         sightings = [(broker, broker_id, addr, at) for addr, at in addrs.items()]
         for one in sightings:
-            places[one[2]].append(one)
+            by_addr[one[2]].append(one)
         if broker_id != MASTER_ID and len(addrs) > 1:
             sentence = _("The id %(id)d of the broker %(broker)s is taken by several slaves, %(addrs)s: each replaces "
                          "the other.") % {"id": broker_id, "broker": broker, "addrs": listed(addrs)}  # fmt: skip
             command = _("# in broker.conf of each slave of %(broker)s: a brokerId of its own") % {"broker": broker}
             yield Diagnosis(sentence, _sightings(sightings), (command,), weight_of_brokers(facts, {broker}))
-    for addr, found in places.items():
+    for addr, found in by_addr.items():
         if len(found) > 1:
             texts = [f"{broker}/{broker_id}" for broker, broker_id, *_rest in found]
             sentence = _("The address %(addr)s is registered in several places, %(places)s: the broker was given "

@@ -13,7 +13,7 @@ from rocketns.doctor.finding import Diagnosis, Health, Weight
 from rocketns.doctor.words import _
 from rocketns.protocol.codes import MASTER_ID
 
-Told = tuple[BrokerFacts, Mapping[str, Any]]  # a broker, and its configuration of the group
+GroupConfig = tuple[BrokerFacts, Mapping[str, Any]]  # a broker, and its configuration of the group
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def lines(brokers: Sequence[BrokerFacts], message: str) -> tuple[str, ...]:
     return tuple(message % {"broker": one.name or one.addr, "addr": one.addr} for one in brokers)
 
 
-def known(case: GroupCase) -> Iterator[Diagnosis]:
+def exists(case: GroupCase) -> Iterator[Diagnosis]:
     """Where the group does not exist, and does not come to exist by itself."""
     lacking = [one for one in case.brokers if case.group in one.groups and one.groups[case.group] is None]
     closed = [one for one in lacking if one.is_on("autoCreateSubscriptionGroup") is False]
@@ -62,18 +62,18 @@ def known(case: GroupCase) -> Iterator[Diagnosis]:
     if closed:
         sentence = _("The consumer group %(group)s does not exist at %(brokers)s, where groups are not created "
                      "automatically: its consumers are refused.")  # fmt: skip
-        told = lines(closed, _("%(broker)s (%(addr)s): no such group; autoCreateSubscriptionGroup=false (requests 352 "
-                               "and 26)"))  # fmt: skip
+        evidence = lines(closed, _("%(broker)s (%(addr)s): no such group; autoCreateSubscriptionGroup=false "
+                                   "(requests 352 and 26)"))  # fmt: skip
         commands = tuple(_updated(case, one, ("-m", "true", "-d", "true")) for one in closed)
-        yield case.ill(sentence, closed, (*told, *similar), commands, case.weight(closed))
+        yield case.ill(sentence, closed, (*evidence, *similar), commands, case.weight(closed))
     elif lacking and len(lacking) == len(case.brokers) and not case.consuming:
         sentence = _("No broker knows the consumer group %(group)s: nobody ever consumed with it. Its name may be "
                      "misspelt, or its consumers reach no broker.")  # fmt: skip
-        told = lines(lacking, _("%(broker)s (%(addr)s): no such group (request 201), and no consumer of it (request "
-                                "203)"))  # fmt: skip
+        evidence = lines(lacking, _("%(broker)s (%(addr)s): no such group (request 201), and no consumer of it "
+                                    "(request 203)"))  # fmt: skip
         commands = (_("# a group comes to exist when its first consumer connects. Where that runs:"),
                     again(case.facts, "--from-client"))  # fmt: skip
-        yield case.ill(sentence, (), (*told, *similar), commands, Weight.EXPLAINS)
+        yield case.ill(sentence, (), (*evidence, *similar), commands, Weight.EXPLAINS)
 
 
 # updateSubGroup sets what it is not told to its own defaults, so it is told all.
@@ -106,7 +106,7 @@ def allowed(case: GroupCase) -> Iterator[Diagnosis]:
         yield _forbidden(case, sentence, line, "consumeBroadcastEnable", refused)
 
 
-def _forbidden(case: GroupCase, sentence: str, line: str, switch: str, where: list[Told]) -> Diagnosis:
+def _forbidden(case: GroupCase, sentence: str, line: str, switch: str, where: list[GroupConfig]) -> Diagnosis:
     commands = []
     for one, found in where:
         wanted = {**found, switch: True}
@@ -120,12 +120,12 @@ def _forbidden(case: GroupCase, sentence: str, line: str, switch: str, where: li
 def connected(case: GroupCase) -> Iterator[Diagnosis]:
     """Brokers without a consumer of the group."""
     without = [one for one in case.brokers if case.group in one.consumers and case.consumers(one) is None]
-    told = lines(without, _("%(broker)s (%(addr)s): no consumer of the group is connected (request 203)"))
+    evidence = lines(without, _("%(broker)s (%(addr)s): no consumer of the group is connected (request 203)"))
     if without and case.consuming:
         sentence = _("Consumers of the group %(group)s are connected, but not to %(brokers)s: nobody consumes the "
                      "queues there.")  # fmt: skip
         command = mqadmin(case.facts, "consumerConnection", "-g", case.group)
-        yield case.ill(sentence, without, told, (command,), follows=("broker-address", "name-servers-agree"))
+        yield case.ill(sentence, without, evidence, (command,), follows=("broker-address", "name-servers-agree"))
     elif without:
         sentence = _("No consumer of the group %(group)s is connected to any broker that was asked.")
         refusing = [
@@ -133,12 +133,12 @@ def connected(case: GroupCase) -> Iterator[Diagnosis]:
         ]
         line = _("%(broker)s (%(addr)s): %(name)s=true, so consumers that sign with no key of it are refused "
                  "(request 26)")  # fmt: skip
-        told += tuple(line % {"broker": one.name, "addr": one.addr, "name": name} for one, name in refusing)
+        evidence += tuple(line % {"broker": one.name, "addr": one.addr, "name": name} for one, name in refusing)
         commands = (
             _("# start a consumer; the log of one that runs says which address it does not reach. Where it runs:"),
             again(case.facts, "--from-client"),
         )
-        yield case.ill(sentence, without, told, commands, Weight.EXPLAINS, ("broker-address",))
+        yield case.ill(sentence, without, evidence, commands, Weight.EXPLAINS, ("broker-address",))
 
 
 def subscribed(case: GroupCase) -> Iterator[Diagnosis]:
@@ -184,7 +184,7 @@ def moving(case: GroupCase) -> Iterator[Diagnosis]:
 
 
 # A group that does not exist, or may not consume, has no consumers: then nothing more is said.
-FIRST: tuple[Callable[[GroupCase], Iterable[Diagnosis]], ...] = (known, allowed)
+FIRST: tuple[Callable[[GroupCase], Iterable[Diagnosis]], ...] = (exists, allowed)
 THEN: tuple[Callable[[GroupCase], Iterable[Diagnosis]], ...] = (connected, subscribed, moving)
 
 

@@ -70,22 +70,22 @@ def _useless(one: NameServerFacts, facts: FleetFacts) -> Iterator[Diagnosis]:
     words = {"addr": one.addr, "code": lookup or brokers, "command": f"rocketns health -n {one.addr}"}
     signed = (_("# sign the requests, with the accessKey and secretKey of mqadmin's conf/tools.yml in place of KEY and "
                 "SECRET:"), f"ROCKETNS_ACCESS_KEY=KEY ROCKETNS_SECRET_KEY=SECRET {again(facts)}")  # fmt: skip
-    told = _("%(addr)s answered a route lookup (request 105) with code %(code)d") % words if lookup else ""
+    evidence = _("%(addr)s answered a route lookup (request 105) with code %(code)d") % words if lookup else ""
     if lookup in WAITING:
         weight = Weight.EXPLAINS if len(facts.name_servers) == 1 else Weight.PARTLY
         command = _("# ask again in a minute: %(command)s") % words
-        yield Diagnosis(_(WAITING[lookup]) % words, (told,), (command,), weight)
+        yield Diagnosis(_(WAITING[lookup]) % words, (evidence,), (command,), weight)
     elif lookup == ResponseCode.NO_PERMISSION:
         sentence = _("The name server %(addr)s refuses the route lookups of this doctor: they are not signed, or not "
                      "by a known key. Clients without a key are refused as well.") % words  # fmt: skip
-        yield Diagnosis(sentence, (told,), signed, Weight.EXPLAINS, state=Health.UNKNOWN)
+        yield Diagnosis(sentence, (evidence,), signed, Weight.EXPLAINS, state=Health.UNKNOWN)
     elif not one.is_readable:
         sentence = _("The name server %(addr)s does not show its brokers to this doctor.") % words
         if brokers is not None:
-            told = _("%(addr)s answered request 106 (brokers of the fleet) with code %(code)d") % words
+            evidence = _("%(addr)s answered request 106 (brokers of the fleet) with code %(code)d") % words
         commands = signed if brokers == ResponseCode.NO_PERMISSION else ()
         weight = Weight.PARTLY if facts.readable else Weight.EXPLAINS
-        yield Diagnosis(sentence, (one.error if brokers is None else told,), commands, weight, state=Health.UNKNOWN)
+        yield Diagnosis(sentence, (one.error if brokers is None else evidence,), commands, weight, state=Health.UNKNOWN)
     elif one.error:
         is_asked = any(topic not in one.routes for topic in facts.options.topics)
         sentence = _("Some answers of the name server %(addr)s cannot be read.") % words

@@ -235,8 +235,8 @@ def _commands(facts: FleetFacts, broker: BrokerFacts, more: list[NameServerFacts
                     for ip in broker.ips_of(item)]  # fmt: skip
         return _set_list(facts, broker, ";".join(dict.fromkeys((*own, *of_names, *(one.addr for one in more)))))
     (name, *_others) = broker.own_list
-    known = [with_port(ip, split(name)[1] or 0) for ip in broker.ips_of(name)]
-    whole = ";".join(dict.fromkeys((*known, *(one.addr for one in more))))
+    announced = [with_port(ip, split(name)[1] or 0) for ip in broker.ips_of(name)]
+    whole = ";".join(dict.fromkeys((*announced, *(one.addr for one in more))))
     return (
         _("# add to the addresses of %(name)s: %(ips)s") % {
             "name": name, "ips": ", ".join(ip for one in more for ip in one.ips)},

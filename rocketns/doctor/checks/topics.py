@@ -87,7 +87,7 @@ def wiped(facts: FleetFacts) -> Iterator[Diagnosis]:
     own = facts.restricted
     for addr, broker in sorted(own.items()):
         yield _own_permission(facts, broker, addr)
-    found = {name: places for name, places in wiped_brokers(facts).items()
+    found = {name: addresses for name, addresses in wiped_brokers(facts).items()
              if facts.masters().get(name) not in own or own[facts.masters()[name]].permission & PERM_WRITE}  # fmt: skip
     if not found:
         return
@@ -101,7 +101,7 @@ def wiped(facts: FleetFacts) -> Iterator[Diagnosis]:
     evidence = tuple(
         _("%(broker)s at %(addr)s: its topic SELF_TEST_TOPIC, which is always writable, has the permission %(perm)s")
         % {"broker": broker, "addr": addr, "perm": perm_text(perm)}
-        for broker, places in sorted(found.items()) for addr, perm in places.items()
+        for broker, addresses in sorted(found.items()) for addr, perm in addresses.items()
     )  # fmt: skip
     commands = tuple(mqadmin(facts, "addWritePerm", "-b", broker) for broker in sorted(found))
     yield Diagnosis(sentence, evidence, commands, weight)

@@ -136,9 +136,9 @@ def _even_remarks(sides: list[Side]) -> None:
     for parts in sides:
         remark = REMARK.search(parts["header"])
         if remark is not None:
-            known = DECODE_FAILURE.match(remark[1]) if DECODE_FAILURE.match(found[1]) else None
+            failure = DECODE_FAILURE.match(remark[1]) if DECODE_FAILURE.match(found[1]) else None
             start, end = remark.span(1)
-            text = known[0] if known else "EXCEPTION"
+            text = failure[0] if failure else "EXCEPTION"
             parts["header"] = parts["header"][:start] + text + parts["header"][end:]
 
 

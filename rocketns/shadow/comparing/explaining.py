@@ -104,8 +104,8 @@ def _members(node: dict[str, Node] | list[Node]) -> dict[str, Node]:
     if isinstance(node, dict):
         return node
     found: dict[str, Node] = {}
-    for place, item in enumerate(node):
+    for index, item in enumerate(node):
         name = item.get('"brokerName"') if isinstance(item, dict) else item
-        key = name if isinstance(name, str) else str(place)
-        found[key if key not in found else f"{key} at {place}"] = item
+        key = name if isinstance(name, str) else str(index)
+        found[key if key not in found else f"{key} at {index}"] = item
     return found

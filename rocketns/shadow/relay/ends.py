@@ -76,7 +76,7 @@ class Leg(InTurns):
         self._waiting: list[bytes] = []
         self._ends = False  # an end of the stream waits
         self._is_read = True
-        self._kept = 0
+        self._charged = 0
 
     @property
     def is_open(self) -> bool:
@@ -91,7 +91,7 @@ class Leg(InTurns):
         if self._waiting:
             transport.write(b"".join(self._waiting))
             self._waiting.clear()
-            self._keep(0)
+            self._charge(0)
         if not self._is_read:
             transport.pause_reading()
         if self._ends:
@@ -117,7 +117,7 @@ class Leg(InTurns):
 
     def resume_writing(self) -> None:
         self.is_full = False
-        self._keep(0)
+        self._charge(0)
         self._session.read_if_accepted()
 
     def write(self, data: bytes) -> bool:
@@ -125,10 +125,10 @@ class Leg(InTurns):
         transport = self.transport
         if transport is None:
             self._waiting.append(data)
-            return self._keep(self._kept + len(data))
+            return self._charge(self._charged + len(data))
         if not transport.is_closing():
             transport.write(data)
-        return not self.is_full or self._keep(transport.get_write_buffer_size())
+        return not self.is_full or self._charge(transport.get_write_buffer_size())
 
     def write_eof(self) -> None:
         """The client sends nothing more."""
@@ -149,7 +149,7 @@ class Leg(InTurns):
         """Over: nothing that comes counts. What was written is sent in `FLUSH_S`, unless it is to end ``at_once``."""
         self.is_over = True
         self._waiting.clear()
-        self._keep(0)
+        self._charge(0)
         self.cutter.drop()
         if self.transport is not None:
             if reset:
@@ -161,14 +161,14 @@ class Leg(InTurns):
             if self.is_full:
                 asyncio.get_running_loop().call_later(FLUSH_S, self.transport.abort)
 
-    def _keep(self, size: int) -> bool:
+    def _charge(self, size: int) -> bool:
         """Account for so many bytes that the half has not taken."""
-        more = size - self._kept if self.is_own else 0
-        if more > 0 and not self._account.take(more):
+        more = size - self._charged if self.is_own else 0
+        if more > 0 and not self._account.charge(more):
             return False
         if more < 0:
             self._account.release(-more)
-        self._kept += more
+        self._charged += more
         return True
 
 

@@ -46,7 +46,7 @@ class Account:
         self._budget, self.most = budget, most
         self.used = 0
 
-    def take(self, size: int, *, by_force: bool = False) -> bool:
+    def charge(self, size: int, *, by_force: bool = False) -> bool:
         """Whether there was room for so many more. The last quarter of all is for connections that keep little."""
         budget, used = self._budget, self.used + size
         most = budget.most if used <= LITTLE_BYTES else budget.most * 3 // 4
@@ -89,7 +89,7 @@ class Cutter:
     def __init__(self, account: Account, frame_bytes_max: int) -> None:
         self._account, self._frame_bytes_max = account, frame_bytes_max
         self._begun = bytearray()
-        self._kept = 0  # bytes of it in the account
+        self._charged = 0  # bytes of it in the account
         self._left_out = 0  # bytes still to come of a frame without room
 
     @property
@@ -106,8 +106,8 @@ class Cutter:
             passed = min(self._left_out, len(data))
             self._left_out -= passed
             data = data[passed:]
-        has_room = self._account.take(len(data))
-        self._kept += len(data) * has_room
+        has_room = self._account.charge(len(data))
+        self._charged += len(data) * has_room
         buffer, at = self._begun, 0
         buffer += data
         while len(buffer) - at >= WORDS_BYTES:
@@ -117,18 +117,18 @@ class Cutter:
             frame = bytes(buffer[at : at + size])
             at += len(frame)
             self._left_out = size - len(frame)
-            self._kept -= len(frame) * has_room
+            self._charged -= len(frame) * has_room
             yield RelayedFrame(head_of(frame), frame if has_room else None)
         del buffer[:at]
         if not has_room:  # fewer than 8 bytes are left
-            self._account.release(self._kept)
-            self._kept = len(buffer)
-            self._account.take(self._kept, by_force=True)
+            self._account.release(self._charged)
+            self._charged = len(buffer)
+            self._account.charge(self._charged, by_force=True)
 
     def drop(self) -> None:
         """Forget the frame that is not whole."""
-        self._account.release(self._kept)
-        self._kept = self._left_out = 0
+        self._account.release(self._charged)
+        self._charged = self._left_out = 0
         self._begun.clear()
 
     def _size(self, buffer: bytearray, at: int) -> int:

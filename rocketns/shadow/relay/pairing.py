@@ -63,7 +63,7 @@ class Asked:
         self.is_doubtful = self.is_lost = self.is_over = False
 
     @property
-    def bytes_kept(self) -> int:
+    def charged_bytes(self) -> int:
         """In the account of its connection."""
         return ASKED_BYTES + len(self.request) + len(self.up or b"") + len(self.own or b"")
 
@@ -71,11 +71,11 @@ class Asked:
 class OpenRequests:
     """Those of one connection. Peers reuse opaques, also of requests that are open: those are answered in their order.
 
-    ``is_known``: the judge has had a pair of this connection, by whose first one it names clients.
+    ``is_introduced``: the judge has had a pair of this connection, by whose first one it names clients.
     """
 
     def __init__(self, number: int, peer: str, account: Account, pairing: Pairing) -> None:
-        self.number, self.peer, self.is_known = number, peer, False
+        self.number, self.peer, self.is_introduced = number, peer, False
         self._account, self._pairing, self._counts = account, pairing, pairing.counts
         self._by_opaque: dict[int, list[Asked]] = {}
         self.count = 0
@@ -86,7 +86,7 @@ class OpenRequests:
     def add(self, head: FrameHead, request: bytes) -> bool:
         """A request whose bytes are in the account. Whether there is room for it."""
         same = self._by_opaque.get(head.opaque, [])
-        if len(same) >= SAME_MAX or not self._account.take(ASKED_BYTES):
+        if len(same) >= SAME_MAX or not self._account.charge(ASKED_BYTES):
             return False
         asked = Asked(request, head, self._pairing.now())
         if same:
@@ -121,7 +121,7 @@ class OpenRequests:
             return
         asked.is_over = True
         self._pairing.forget(asked)
-        self._account.release(asked.bytes_kept)
+        self._account.release(asked.charged_bytes)
         same = self._by_opaque[asked.opaque]
         same.remove(asked)
         if not same:
@@ -182,14 +182,14 @@ class Pairing:
 
     def drain_equal(self) -> Counter[int]:
         """By request code, since the last call: pairs that were not sent to the judge because they are equal."""
-        taken, self._equal = self._equal, Counter()
-        return taken
+        equal, self._equal = self._equal, Counter()
+        return equal
 
     def _compare(self, requests: OpenRequests, asked: Asked) -> None:
         counts = self.counts
         is_equal = asked.up is not None and asked.up == asked.own
         counts.equal += is_equal
-        if is_equal and requests.is_known:
+        if is_equal and requests.is_introduced:
             self._equal[asked.code] += 1
             return
         if not is_equal and (asked.is_doubtful or asked.is_lost):
@@ -198,9 +198,9 @@ class Pairing:
         at_ms = round((self._wall() - self.now() + asked.at) * 1000)
         pair = Pair(requests.number, requests.peer, at_ms, asked.request, asked.up, asked.own,
                     _ms(asked.at, asked.up_at), _ms(asked.at, asked.own_at))  # fmt: skip
-        is_taken = pair.frame_bytes <= PAIR_BYTES_MAX and self._judge(pair)
-        requests.is_known |= is_taken
-        if is_taken:
+        is_accepted = pair.frame_bytes <= PAIR_BYTES_MAX and self._judge(pair)
+        requests.is_introduced |= is_accepted
+        if is_accepted:
             counts.judged += 1
         elif is_equal:
             self._equal[asked.code] += 1

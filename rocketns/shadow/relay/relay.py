@@ -266,10 +266,10 @@ class ClientSession:
 
     def read_if_accepted(self) -> None:
         """The client is read while the upstream takes what it sends."""
-        is_taken = self.up is not None and self.up.is_open and not self.up.is_full
-        if is_taken != self._is_client_read:
-            self._is_client_read = is_taken
-            self.client.read(is_taken)
+        is_accepted = self.up is not None and self.up.is_open and not self.up.is_full
+        if is_accepted != self._is_client_read:
+            self._is_client_read = is_accepted
+            self.client.read(is_accepted)
 
     # The servers
 

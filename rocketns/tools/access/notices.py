@@ -110,11 +110,11 @@ def summary(policy: Policy) -> Report:
 
 
 def _row(one: Principal) -> tuple[str, ...]:
-    known = [f"{name} {text}" for name in EVIDENCE if (text := _shown(getattr(one, name))) not in ("", "none")]
+    evidence = [f"{name} {text}" for name in EVIDENCE if (text := _shown(getattr(one, name))) not in ("", "none")]
     only = [f"{name} {text}" for name in RESTRICTIONS if (text := _shown(getattr(one, name)))]
     bounds = [f"{name} {quota}" for name in QUOTAS if (quota := _quota(one, name)) is not None]
     may = [access.value for access in RIGHTS if access in one.may]
-    return one.name, " and ".join(known), ", ".join(may) or "-", "; ".join((*only, *bounds)) or "-"
+    return one.name, " and ".join(evidence), ", ".join(may) or "-", "; ".join((*only, *bounds)) or "-"
 
 
 def _shown(value: Globs | Iterable[Network | str] | bool | None) -> str:

@@ -140,8 +140,8 @@ class Needs:
 
 @dataclass(slots=True)
 class SenderRequests:
-    """What one sender asked for. ``first`` and ``last`` are epoch us. ``taken``: broker groups of which it would have
-    taken a live broker's address away.
+    """What one sender asked for. ``first`` and ``last`` are epoch us. ``takeovers``: broker groups of which it would
+    have taken a live broker's address away.
     """
 
     first: int
@@ -152,7 +152,7 @@ class SenderRequests:
     classes: set[Access] = field(default_factory=set)
     names_a_host: bool = False
     texts: set[Text] = field(default_factory=set)
-    taken: set[str] = field(default_factory=set)
+    takeovers: set[str] = field(default_factory=set)
 
     def needs(self) -> Needs:
         return Needs(frozenset(self.classes), self.names_a_host, frozenset(self.texts))
@@ -205,7 +205,7 @@ class Sightings:
         seen.texts |= texts
         seen.names_a_host |= asked.address is not None and address is None
         if record.get("reason") == RefusalReason.TAKEOVER:
-            seen.taken.update(_brokers(asked))
+            seen.takeovers.update(_brokers(asked))
         seen.classes.add(asked.access)
         seen.codes[asked.code] += number
         seen.reasons[str(record.get("reason"))] += number

@@ -169,7 +169,7 @@ def commented_out(text: str) -> str:
 
 def principal(one: Suggested) -> str:
     """The table of a principal, with comments above it; as comments if it is about admin requests."""
-    text = "".join(map(comment, _told(one))) + written({"principals": {one.name: _items(one)}})
+    text = "".join(map(comment, _remarks(one))) + written({"principals": {one.name: _items(one)}})
     return commented_out(text) if one.is_admin else text
 
 
@@ -194,7 +194,7 @@ def _exact(names: Iterable[str]) -> list[str]:
     return [glob.escape(name) for name in sorted(names)]
 
 
-def _told(one: Suggested) -> list[str]:
+def _remarks(one: Suggested) -> list[str]:
     codes = sum((each.codes for each in one.seen), Counter[int]())
     reasons = sum((each.reasons for each in one.seen), Counter[str]())
     named = ", ".join(f"{code} {RequestCode(code).name} ({number})" for code, number in sorted(codes.items()))
@@ -211,8 +211,8 @@ def _told(one: Suggested) -> list[str]:
         told.append("A broker announced a host name, which addresses cannot have. So any address may be announced")
     if RequestCode.REGISTER_TOPIC_IN_NAMESRV in codes:
         told.append("Code 217 names its brokers in its body, which no journal has. Add missing ones to broker_names")
-    if taken := sorted(set().union(*(each.taken for each in one.seen))):
-        names = ", ".join(taken[:TAKEOVERS_SHOWN_MAX])
+    if takeovers := sorted(set().union(*(each.takeovers for each in one.seen))):
+        names = ", ".join(takeovers[:TAKEOVERS_SHOWN_MAX])
         told.append(f"Took over live brokers' addresses in these groups. If it may, add them as owns: {names}")
     return told
 

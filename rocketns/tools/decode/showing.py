@@ -122,7 +122,7 @@ class Names:
 
     def __init__(self, *, is_shown: bool) -> None:
         self.is_shown = is_shown
-        self._given: dict[str, str] = {}
+        self._pseudonyms: dict[str, str] = {}
         self._counts: Counter[str] = Counter()
 
     def text(self, text: str, kind: str = "name") -> str:
@@ -136,10 +136,10 @@ class Names:
 
     def _of(self, text: str, kind: str) -> str:
         kind = kind if kind in _WORDS or kind == "host" else "name"  # a key may be a name itself
-        if text not in self._given:
+        if text not in self._pseudonyms:
             self._counts[kind] += 1
-            self._given[text] = f"{kind}-{self._counts[kind]}"
-        return self._given[text]
+            self._pseudonyms[text] = f"{kind}-{self._counts[kind]}"
+        return self._pseudonyms[text]
 
     def value(self, value: Any, key: str = "name") -> Any:
         """A JSON value; keys of maps are names as well."""

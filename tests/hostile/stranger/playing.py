@@ -141,7 +141,7 @@ def flooding(connection: socket.socket, act: Act, chance: random.Random) -> None
     """Frames that nobody asked for: small ones, requests as if the server were the server here, too, or noise."""
     header = b'{"code":0,"flag":1}'
     small = (struct.pack(">ii", 4 + len(header), len(header)) + header) * 2_000
-    data = chance.choice((small, request(act, chance), chance.randbytes(size(chance, 100_000)) + b"\0"))
+    data = chance.choice((small, request(act, chance), chance.randbytes(size(chance, 100_000)))) or b"\0"
     for _ in range(GIVEN_MAX // len(data)):
         connection.sendall(data)
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rocketns.languages import N_, texts
 from rocketns.protocol.codes import RequestCode
-from rocketns.shadow.pairs import UNWANTED, Counts, Kept, Outcome
+from rocketns.shadow.pairs import UNWANTED, Counts, Outcome, Sample
 from rocketns.tools.arguments import shown
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, Report, TextTable, lines_of
 
@@ -18,7 +18,7 @@ _ = texts("help")
 
 # The exit criterion of docs/migration.md: as long without a difference.
 ENOUGH_MS = 24 * 3_600_000
-KEPT_SHOWN = 10
+SAMPLES_SHOWN = 10
 
 MEANINGS = {
     Outcome.EQUAL: N_("the same bytes"),
@@ -83,65 +83,65 @@ class ComparisonSummary:
     advice: str = ""
 
 
-def verdict_on(standing: Comparison) -> ComparisonSummary:
+def verdict_on(comparison: Comparison) -> ComparisonSummary:
     """Whether rocketns answers as the upstream does. A half that does not run comes first."""
-    found = _of_pairs(standing)
-    if standing.settles_in_s is not None:
+    found = _of_pairs(comparison)
+    if comparison.settles_in_s is not None:
         return found
     sentence = _("rocketns' own half does not run, so nothing is compared")
     return ComparisonSummary(Mood.BAD, sentence, (found.sentence, *found.reasons),
                    _("It is started again by itself. The log says why it ended."))  # fmt: skip
 
 
-def _of_pairs(standing: Comparison) -> ComparisonSummary:
-    counts = standing.counts
-    ran, judged = shown(standing.ran_ms / 1000), number(counts.judged)
+def _of_pairs(comparison: Comparison) -> ComparisonSummary:
+    counts = comparison.counts
+    ran, judged = shown(comparison.ran_ms / 1000), number(counts.judged)
     if counts.unwanted:
-        return _differing(standing)
+        return _differing(comparison)
     if not counts.judged:
         sentence = _("no answers were compared in {ran}").format(ran=ran)
-        return ComparisonSummary(Mood.WAITING, sentence, advice=_why_nothing(standing))
+        return ComparisonSummary(Mood.WAITING, sentence, advice=_why_nothing(comparison))
     sentence = _("0 different of {judged} answers in {ran}").format(judged=judged, ran=ran)
-    if standing.skipped:
+    if comparison.skipped:
         return ComparisonSummary(Mood.WAITING, _("{sentence}; {skipped} more were not compared").format(
-            sentence=sentence, skipped=number(standing.skipped)))  # fmt: skip
-    if standing.ran_ms < ENOUGH_MS:
+            sentence=sentence, skipped=number(comparison.skipped)))  # fmt: skip
+    if comparison.ran_ms < ENOUGH_MS:
         enough = _("{sentence}; enough after {day} without a difference")
         return ComparisonSummary(Mood.GOOD, enough.format(sentence=sentence, day=shown(ENOUGH_MS / 1000)))
     return ComparisonSummary(Mood.GOOD, _("{sentence}; enough to replace a name server").format(sentence=sentence),
                    advice=_("docs/migration.md says how one of several name servers is replaced."))  # fmt: skip
 
 
-def _why_nothing(standing: Comparison) -> str:
-    if standing.trouble:
+def _why_nothing(comparison: Comparison) -> str:
+    if comparison.trouble:
         return _("The upstream {upstream} takes no connections: {why}").format(
-            upstream=standing.upstream, why=standing.trouble)  # fmt: skip
-    if not standing.relay.get("connections"):
-        return _("No client asks through this address yet: point one at {address}.").format(address=standing.address)
-    if not standing.relay.get("requests"):
+            upstream=comparison.upstream, why=comparison.trouble)  # fmt: skip
+    if not comparison.relay.get("connections"):
+        return _("No client asks through this address yet: point one at {address}.").format(address=comparison.address)
+    if not comparison.relay.get("requests"):
         return _("What passes cannot be read. For TLS the shadow needs the keys: see docs/shadow.md.")
-    if standing.settles_in_s:
-        rest = shown(standing.settles_in_s)
+    if comparison.settles_in_s:
+        rest = shown(comparison.settles_in_s)
         return _("Brokers register at rocketns' own half first: differences count in {rest}.").format(rest=rest)
     return _("No request has had both answers yet.")
 
 
-def _differing(standing: Comparison) -> ComparisonSummary:
-    counts = standing.counts
+def _differing(comparison: Comparison) -> ComparisonSummary:
+    counts = comparison.counts
     kinds = ", ".join(f"{number(counts.of(one))} {one}" for one in Outcome if one in UNWANTED and counts.of(one))
     sentence = _("{unwanted} of {judged} answers in {ran} differ: {kinds}").format(
-        unwanted=number(counts.unwanted), judged=number(counts.judged), ran=shown(standing.ran_ms / 1000), kinds=kinds
+        unwanted=number(counts.unwanted), judged=number(counts.judged), ran=shown(comparison.ran_ms / 1000), kinds=kinds
     )
-    ago = shown((standing.now_ms - (counts.last_ms or standing.now_ms)) / 1000)
+    ago = shown((comparison.now_ms - (counts.last_ms or comparison.now_ms)) / 1000)
     since = _("since {first}, the last one {ago} ago").format(first=moment(counts.first_ms or 0), ago=ago)
     most = [_("most often {request}").format(request=name) for name, _numbers in counts.by_request()[:1]]
-    firsts = sorted(counts.samples, key=lambda kept: -kept.times)[:3]
+    firsts = sorted(counts.samples, key=lambda sample: -sample.times)[:3]
     paths = [f"{one.request}: {one.differences[0].path if one.differences else one.note or one.outcome}"
              for one in firsts]  # fmt: skip
     advice = _("Look at each pair below. `rocketns replay` asks those of the report's file again.")
     if all(name != RequestCode.REGISTER_BROKER.name for name, _outcome in counts.outcomes):
         advice = _("No broker registers through {address}, so rocketns knows none: add it to the brokers' lists.")
-    return ComparisonSummary(Mood.BAD, sentence, (since, *most, *paths), advice.format(address=standing.address))
+    return ComparisonSummary(Mood.BAD, sentence, (since, *most, *paths), advice.format(address=comparison.address))
 
 
 class ComparisonTable(NamedTuple):
@@ -151,9 +151,9 @@ class ComparisonTable(NamedTuple):
     table: TextTable
 
 
-def sections(standing: Comparison) -> list[ComparisonTable]:
+def sections(comparison: Comparison) -> list[ComparisonTable]:
     """The answers by request, and the names that were counted, as far as there are any."""
-    counts, occur = standing.counts, [one for one in Outcome if standing.counts.of(one)]
+    counts, occur = comparison.counts, [one for one in Outcome if comparison.counts.of(one)]
     rows = [(name, *(number(numbers[one]) for one in occur)) for name, numbers in counts.by_request()]
     meanings = "; ".join(f"{one}: {_(MEANINGS[one])}" for one in occur)
     found = [ComparisonTable(meanings, TextTable((_("Answers by request"), *occur), rows))]
@@ -166,29 +166,29 @@ def sections(standing: Comparison) -> list[ComparisonTable]:
     return [one for one in found if one.table.rows]
 
 
-def facts_of(kept: Kept) -> str:
+def facts_of(sample: Sample) -> str:
     """How often, when and by whom it was asked."""
-    return f"{kept.outcome}, {number(kept.times)} x; {moment(kept.at_ms)}, {kept.client}, {kept.peer}"
+    return f"{sample.outcome}, {number(sample.times)} x; {moment(sample.at_ms)}, {sample.client}, {sample.peer}"
 
 
-def differences_of(kept: Kept) -> TextTable:
+def differences_of(sample: Sample) -> TextTable:
     """Where the answers differ."""
-    rows = [(one.path, one.upstream or _("nothing"), one.own or _("nothing")) for one in kept.differences]
+    rows = [(one.path, one.upstream or _("nothing"), one.own or _("nothing")) for one in sample.differences]
     return TextTable((_("where"), _("upstream"), "rocketns"), rows)
 
 
-def summary(standing: Comparison) -> str:
+def summary(comparison: Comparison) -> str:
     """The verdict, the counts, and the first pairs that differ, for a terminal. Texts of peers cannot control it."""
-    found = verdict_on(standing)
+    found = verdict_on(comparison)
     report: Report = [found.sentence, *(f"  {one}" for one in (*found.reasons, found.advice) if one)]
-    for section in sections(standing):
+    for section in sections(comparison):
         report += [section.table, section.meaning]
-    if left := standing.relay.get("left"):
+    if left := comparison.relay.get("left"):
         report.append(_("{left} requests have nothing to compare: their connection ended before both servers had "
                         "answered").format(left=number(left)))  # fmt: skip
-    for kept in list(standing.counts.samples)[:KEPT_SHOWN]:
-        report += ["", kept.request, f"  {facts_of(kept)}", *([f"  {_(kept.note)}"] if kept.note else [])]
-        report += [differences_of(kept)] if kept.differences else []
+    for sample in list(comparison.counts.samples)[:SAMPLES_SHOWN]:
+        report += ["", sample.request, f"  {facts_of(sample)}", *([f"  {_(sample.note)}"] if sample.note else [])]
+        report += [differences_of(sample)] if sample.differences else []
     return "\n".join(lines_of(report)) + "\n"
 
 
