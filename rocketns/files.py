@@ -6,10 +6,12 @@ write. Small files are read here, too.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import fcntl
 import logging
 import os
+import queue
 import re
 import shutil
 import stat
@@ -184,7 +186,7 @@ class WholeFile:
 
 
 @dataclass(slots=True)
-class _Group:
+class _Batch:
     """The changes of one write."""
 
     changes: list[Any] = field(default_factory=list)
@@ -193,78 +195,71 @@ class _Group:
 
 
 class FileWriter:
-    """At most ``changes_max`` changes and about ``bytes_max`` bytes wait; `check_room` refuses further ones.
+    """Control only; it writes on a thread of its own, one file at a time. At most ``changes_max`` changes and about
+    ``bytes_max`` bytes wait; `check_room` refuses further ones.
 
-    The thread starts with the first change. `start` gets a function that calls another one on control's thread.
-    A mute one writes nothing, and calls ``done`` as if it had.
+    ``unwritten``: changes that are not on disk yet. ``settled`` is set while none waits for its ``done``. ``failures``:
+    writes that failed. A mute one writes nothing, and calls ``done`` as if it had.
     """
+
+    _loop: asyncio.AbstractEventLoop  # control's, from the start on
 
     def __init__(self, changes_max: int = CHANGES_MAX, bytes_max: int = BYTES_MAX, *, is_mute: bool = False) -> None:
         self._is_mute = is_mute
         self._changes_max = changes_max
         self._bytes_max = bytes_max
-        self._call_on_control: Callable[[Callable[[], None]], object] | None = None
-        self._wake = threading.Condition()
-        self._waiting: dict[WrittenFile, _Group] = {}  # files in the order of their first change
-        self._changes = 0
+        self._waiting: dict[WrittenFile, _Batch] = {}  # files in the order of their first change
         self._bytes = 0
-        self._done: deque[tuple[Done, str | None]] = deque()
-        self._thread: threading.Thread | None = None
-        self._closed: Done | None = None
-        self.failures = 0  # writes that failed; the writer's thread counts, any thread may read
+        self._is_writing = False
+        self._writes: queue.SimpleQueue[tuple[WrittenFile, _Batch] | None] = queue.SimpleQueue()
+        self._written: deque[tuple[Done, str | None]] = deque()
+        self.settled = asyncio.Event()
+        self.settled.set()
+        self.unwritten = self.failures = 0  # any thread may read them
 
-    def start(self, call_on_control: Callable[[Callable[[], None]], object]) -> None:
-        """Before the first `submit`."""
-        self._call_on_control = call_on_control
+    def start(self) -> None:
+        """On control's running loop, before the first `submit`."""
+        self._loop = asyncio.get_running_loop()
+        threading.Thread(target=self._run, name="files", daemon=True).start()
+
+    def stop(self) -> None:
+        """The thread ends after the write that it is at."""
+        self._writes.put(None)
 
     def check_room(self) -> None:
         """SystemBusy if too much waits for the disk."""
-        if self._changes >= self._changes_max or self._bytes >= self._bytes_max:
+        if self.unwritten >= self._changes_max or self._bytes >= self._bytes_max:
             raise SystemBusy(FULL)
 
     def submit(self, file: WrittenFile, change: Any, size: int, done: Done) -> None:
         """Write a file with this change of ``size`` bytes after all earlier changes, then call ``done``."""
         if self._is_mute or file.path is None:
-            self._tell([(done, None)])
+            self._loop.call_soon(done, None)
             return
-        with self._wake:
-            group = self._waiting.setdefault(file, _Group())
-            group.changes.append(change)
-            group.done.append(done)
-            group.size += size
-            self._changes += 1
-            self._bytes += size
-            self._wake.notify()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="files", daemon=True)
-            self._thread.start()
+        batch = self._waiting.setdefault(file, _Batch())
+        batch.changes.append(change)
+        batch.done.append(done)
+        batch.size += size
+        self.unwritten += 1
+        self._bytes += size
+        self.settled.clear()
+        self._write_next()
 
-    def close(self, done: Done) -> None:
-        """Write the waiting changes, then call ``done``. No `submit` may follow."""
-        if self._thread is None:
-            done(None)
-            return
-        with self._wake:
-            self._closed = done
-            self._wake.notify()
-
-    @property
-    def unwritten(self) -> int:
-        """The number of changes that are not on disk yet."""
-        return self._changes
+    def _write_next(self) -> None:
+        if self._waiting and not self._is_writing:
+            self._is_writing = True
+            file = next(iter(self._waiting))
+            self._writes.put((file, self._waiting.pop(file)))
 
     def _run(self) -> None:
-        while (work := self._next()) is not None:
-            file, group = work
-            self._finish(group, self._write(file, group.changes))
-        assert self._closed is not None, "only `close` ends the waiting"
-        self._tell([(self._closed, None)])
-
-    def _next(self) -> tuple[WrittenFile, _Group] | None:
-        with self._wake:
-            self._wake.wait_for(lambda: self._waiting or self._closed is not None)
-            file = next(iter(self._waiting), None)
-            return None if file is None else (file, self._waiting.pop(file))
+        """The thread."""
+        while (work := self._writes.get()) is not None:
+            file, batch = work
+            reason = self._write(file, batch.changes)
+            try:
+                self._loop.call_soon_threadsafe(self._finish, batch, reason)
+            except RuntimeError:  # the loop is closed: the server stopped before this write ended
+                log.info("%d changes were written after the server had stopped", len(batch.changes))
 
     def _write(self, file: WrittenFile, changes: list[Any]) -> str | None:
         """None, or the reason of the failure. The next write of the file contains these changes too."""
@@ -282,24 +277,20 @@ class FileWriter:
         self.failures += 1
         return NOT_WRITTEN.format(file.path, reason)
 
-    def _finish(self, group: _Group, reason: str | None) -> None:
-        with self._wake:
-            self._changes -= len(group.changes)
-            self._bytes -= group.size
-        self._tell([(done, reason) for done in group.done])
+    def _finish(self, batch: _Batch, reason: str | None) -> None:
+        self._is_writing = False
+        self.unwritten -= len(batch.changes)
+        self._bytes -= batch.size
+        self._written.extend((done, reason) for done in batch.done)
+        self._write_next()
+        self._answer_some()
 
-    def _tell(self, done: list[tuple[Done, str | None]]) -> None:
-        assert self._call_on_control is not None, "`start` comes first"
-        self._done.extend(done)
-        try:
-            self._call_on_control(self._call_some)
-        except RuntimeError:  # the loop is closed: the server stopped before this write ended
-            log.info("%d changes were written after the server had stopped", len(done))
-
-    def _call_some(self) -> None:
-        """On control's thread: a bounded number of answers, then the other work of control, then the next ones."""
-        for _ in range(min(DONE_AT_ONCE_MAX, len(self._done))):
-            done, reason = self._done.popleft()
+    def _answer_some(self) -> None:
+        """A bounded number of answers, then the other work of control, then the next ones."""
+        for _ in range(min(DONE_AT_ONCE_MAX, len(self._written))):
+            done, reason = self._written.popleft()
             done(reason)
-        if self._done and self._call_on_control is not None:
-            self._call_on_control(self._call_some)
+        if self._written:
+            self._loop.call_soon(self._answer_some)
+        elif not self.unwritten:
+            self.settled.set()

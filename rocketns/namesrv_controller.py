@@ -188,7 +188,7 @@ class NamesrvController:
             if path is not None:
                 files.remove_leftovers(path)
         self.core.context.kv_config.load()
-        self.writer.start(asyncio.get_running_loop().call_soon_threadsafe)
+        self.writer.start()
         await self.tls.start()
         for listening in self._all_listening():
             listening.listen()
@@ -319,16 +319,15 @@ class NamesrvController:
         counts = self.core.context.registrations
         log.info("registrations: %d, %d of them repeated the broker's last body", counts.total, counts.repeated)
         began = asyncio.get_running_loop().time()
-        written = asyncio.Event()
-        self.writer.close(lambda _: written.set())
-        await _wait(written, ANSWER_WITHIN_S)
+        await _wait(self.writer.settled, ANSWER_WITHIN_S)
         self.reactor_transport.stop()
         for listening in self._all_listening():
             listening.socket.close()
         self._deliver_counted(after_ms=0)
         await self._stop_journal()
-        await _wait(written, began + WRITE_WITHIN_S - asyncio.get_running_loop().time())
-        if not written.is_set():
+        await _wait(self.writer.settled, began + WRITE_WITHIN_S - asyncio.get_running_loop().time())
+        self.writer.stop()
+        if self.writer.unwritten:
             log.error("%d changes were not on disk in time, and were not answered", self.writer.unwritten)
 
 

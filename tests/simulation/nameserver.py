@@ -7,19 +7,19 @@ happens at one instant. So a crash comes in the middle of it, and control never 
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 from rocketns import namesrv_controller
 from rocketns.client import resolving
 from rocketns.config import Configuration
-from rocketns.files import Done, FileWriter, WrittenFile
+from rocketns.files import FileWriter
 from rocketns.journal import journal
 from rocketns.journal.segments import Store
 from rocketns.journal.writer import Chunk, OpenFile, Retention, Writer
@@ -113,38 +113,16 @@ class FileWork(FileWriter):
     def __init__(self, working: Working, **limits: Any) -> None:
         super().__init__(**limits)
         self._process, self._delay_us = working
-        self._thread = threading.current_thread()  # so that no thread is started
-        self._is_due = False
+        self._writes = SimpleNamespace(put=self._put)  # type: ignore[assignment]
 
-    def submit(self, file: WrittenFile, change: Any, size: int, done: Done) -> None:
-        super().submit(file, change, size, done)
-        self._want()
+    def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
 
-    def close(self, done: Done) -> None:
-        super().close(done)
-        self._want()
-
-    def _want(self) -> None:
-        if not self._is_due:
-            self._is_due = True
-            self._process.after(self._delay_us(), self._work)
-
-    def _work(self) -> None:
+    def _put(self, work: tuple[Any, Any] | None) -> None:
         """Write one file, as the thread does: changes that come meanwhile are in the next write."""
-        self._is_due = False
-        if self._waiting:
-            file, group = next(iter(self._waiting.items()))
-            del self._waiting[file]
-            self._finish(group, self._write(file, group.changes))
-        if self._waiting or self._closed is not None:
-            self._finish_or_go_on()
-
-    def _finish_or_go_on(self) -> None:
-        if self._waiting:
-            self._want()
-        elif self._closed is not None:
-            closed, self._closed = self._closed, None
-            self._tell([(closed, None)])
+        if work is not None:
+            file, batch = work
+            self._process.after(self._delay_us(), lambda: self._finish(batch, self._write(file, batch.changes)))
 
 
 PORT = 9876
