@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from rocketns import cli
 from rocketns._fast.system.process import release_large_blocks
-from rocketns.admin.starting import make_admin
 from rocketns.config import Configuration, properties
 from rocketns.config.system import system_properties
 from rocketns.errors import StartupError, check_installed
@@ -31,6 +30,7 @@ from rocketns.server.process import Supervisor, be_nicer
 if TYPE_CHECKING:
     from rocketns.addressserver.server import AddressServer
     from rocketns.admin.server import AdminServer
+    from rocketns.admin.view import Log
 
 log = logging.getLogger("rocketns.main")
 
@@ -40,6 +40,8 @@ GC_YOUNG_OBJECTS = 20_000
 GC_YOUNG_ROUNDS, GC_OLD_ROUNDS = 20, 50
 # How much nicer the control thread is than the reactors.
 CONTROL_NICENESS = 5
+# Projects of the management port's libraries, by their modules.
+ADMIN_NEEDS = {"aiohttp": "aiohttp", "prometheus_client": "prometheus-client"}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -93,35 +95,49 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     gc.disable()  # a start makes up to millions of objects that stay, and hardly any garbage
     supervisor = Supervisor(os.environ, os.getpid())
     controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))
-    address_server = None
+    admin, address_server = make_ports(controller, CONTROL_NICENESS, log_writer)
+    ports: list[AdminServer | AddressServer] = [port for port in (admin, address_server) if port is not None]
+    if supervisor.alive_every_ms:  # if control hangs, the supervisor sends SIGABRT, which prints all stacks and ends it
+        faulthandler.enable()
+        controller.every(supervisor.alive_every_ms, "supervisor", supervisor.alive)
+    if admin is not None:
+        admin.start()
+    process.reread_at_sighup(partial(_reread, controller, ports, log_writer, supervisor))
+    if await _started(controller, stop):
+        process.print_stacks_at_sigquit(lambda: controller.facts.counts() | {"log records": log_writer.waiting})
+        _settle_down()
+        if address_server is not None:
+            address_server.serve()
+        await _serve_until(stop, controller, supervisor)
+    await controller.stop()
+    for port in ports:
+        port.stop()
+    return 0
+
+
+def make_ports(
+    controller: NamesrvController, niceness: int = 0, log_writer: Log | None = None
+) -> tuple[AdminServer | None, AddressServer | None]:
+    """The management port and the address server, bound and not started; None for one that no property asks for.
+
+    StartupError if a library is missing, or an address cannot be had.
+    """
+    configuration, admin, address_server = controller.configuration, None, None
+    if admin_port := configuration.admin.admin_port:
+        check_installed(f"rocketns.adminPort={admin_port}", "admin", ADMIN_NEEDS)
+        from rocketns.admin.server import AdminServer  # its libraries take 25 MB
+
+        admin = AdminServer(controller.facts, niceness, log_writer)
     if configuration.discovery.address_server:
         check_installed("rocketns.addressServer", "admin", {"aiohttp": "aiohttp"})
         from rocketns.addressserver.server import AddressServer  # its library takes 20 MB
 
         address_server = AddressServer(configuration, controller.port, controller.tls)
-    if supervisor.alive_every_ms:  # if control hangs, the supervisor sends SIGABRT, which prints all stacks and ends it
-        faulthandler.enable()
-        controller.every(supervisor.alive_every_ms, "supervisor", supervisor.alive)
-    admin = make_admin(controller.facts, CONTROL_NICENESS, log_writer)
-    if admin is not None:
-        admin.start()
-    process.reread_at_sighup(partial(_reread, controller, address_server, admin, log_writer, supervisor))
-    if await _started(controller, stop):
-        process.print_stacks_at_sigquit(lambda: controller.facts.counts() | {"log records": log_writer.waiting})
-        _settle_down()
-        await _serve_until(stop, controller, address_server, supervisor)
-    await controller.stop()
-    if admin is not None:
-        admin.stop()
-    return 0
+    return admin, address_server
 
 
-async def _serve_until(
-    stop: asyncio.Event, controller: NamesrvController, address_server: AddressServer | None, supervisor: Supervisor
-) -> None:
+async def _serve_until(stop: asyncio.Event, controller: NamesrvController, supervisor: Supervisor) -> None:
     """From the boot line to the end of a graceful shutdown, which a second signal cuts short."""
-    if address_server is not None:
-        address_server.serve()
     _say(controller.boot_line())
     controller.log_passed_over()
     supervisor.ready(controller.boot_line())
@@ -129,8 +145,6 @@ async def _serve_until(
     supervisor.stopping()
     stop.clear()
     await controller.go_away(stop)
-    if address_server is not None:
-        address_server.stop()
 
 
 async def _started(controller: NamesrvController, stop: asyncio.Event) -> bool:
@@ -148,17 +162,15 @@ async def _started(controller: NamesrvController, stop: asyncio.Event) -> bool:
 
 
 def _reread(
-    controller: NamesrvController, address_server: AddressServer | None, admin: AdminServer | None,
-    log_writer: LogWriter, supervisor: Supervisor,
+    controller: NamesrvController, ports: list[AdminServer | AddressServer], log_writer: LogWriter,
+    supervisor: Supervisor,
 ) -> None:  # fmt: skip
     """SIGHUP: open the log file again, re-read TLS files, tokens and the live part of the configuration."""
     supervisor.reloading()
     log_writer.reopen()
     controller.reread()
-    if address_server is not None:
-        address_server.reread()
-    if admin is not None:
-        admin.reread()
+    for port in ports:
+        port.reread()
     supervisor.reloaded()
 
 

@@ -18,7 +18,7 @@ from interop.harness.ports import free_port
 from interop.harness.wire import Client
 from rocketns.admin import view
 from rocketns.admin.metrics import exposition
-from rocketns.admin.starting import make_admin
+from rocketns.startup import make_ports
 from tests.admin.http import Http, HttpAnswer, Scraped
 from tests.support.inprocess import TimedServer
 
@@ -36,7 +36,7 @@ class Managed(TimedServer):
         return Scraped(self.http.ask("/metrics").text)
 
     async def _start(self) -> None:
-        self.admin = make_admin(self.controller.facts, log=self._log)
+        self.admin, _ = make_ports(self.controller, log_writer=self._log)
         assert self.admin is not None
         self.admin.start()
         await super()._start()

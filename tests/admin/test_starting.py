@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness.ports import free_port
-from rocketns.admin import starting
+from rocketns import startup
 from rocketns.config import Configuration
 from rocketns.errors import StartupError
 from rocketns.namesrv_controller import NamesrvController
@@ -24,26 +24,26 @@ def configuration(home: Path, text: str) -> Configuration:
 def test_a_missing_library_stops_the_start_and_the_message_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(starting, "NEEDED", {"no_such_module": "no-such-library"})
+    monkeypatch.setattr(startup, "ADMIN_NEEDS", {"no_such_module": "no-such-library"})
     controller = NamesrvController(configuration(tmp_path, "rocketns.adminPort=9877\n"))
     with pytest.raises(StartupError, match=r"no-such-library.*pip install 'rocketns\[admin\]'"):
-        starting.make_admin(controller.facts)
+        startup.make_ports(controller)
 
 
 def test_a_port_that_another_server_is_about_to_use_stops_the_start(tmp_path: Path) -> None:
     """Both can bind the port, but only one of them can listen."""
     shared = configuration(tmp_path, f"rocketns.adminPort={free_port()}\n")
     first, second = NamesrvController(shared), NamesrvController(shared)
-    admin = starting.make_admin(first.facts)
+    admin, _ = startup.make_ports(first)
     assert admin is not None
     with pytest.raises(StartupError, match=r"the management port: Failed to bind to .*adminPort"):
-        starting.make_admin(second.facts)
+        startup.make_ports(second)
     admin.stop()
 
 
 def test_a_server_without_a_management_port_imports_nothing_of_it() -> None:
     code = (
-        "import sys, rocketns.startup, rocketns.admin.starting\n"
+        "import sys, rocketns.startup\n"
         "print([m for m in sys.modules if m.split('.')[0] in ('aiohttp', 'prometheus_client', 'yarl')])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
