@@ -176,9 +176,9 @@ def registrations(world: MeteredWorld) -> None:
 
 @moving({
     "rocketns_brokers state=live": 2, "rocketns_broker_groups": 2, "rocketns_clusters": 2, "rocketns_topics": 5,
-    "rocketns_route_entries": 6, "rocketns_routes_held": GROWS, "rocketns_kv_bytes": GROWS,
+    "rocketns_routes_held": GROWS, "rocketns_kv_bytes": GROWS,
     "rocketns_route_entries_changed_total change=put": 9, "rocketns_route_entries_changed_total change=deleted": 3,
-    "rocketns_route_bytes of=control": GROWS, "rocketns_route_bytes of=reactors": GROWS,
+    "rocketns_route_bytes of=reactors": GROWS,
     "rocketns_brokers_gone_total cause=unregister": 1,
 })  # fmt: skip
 def tables(world: MeteredWorld) -> None:

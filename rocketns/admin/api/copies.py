@@ -13,7 +13,6 @@ from rocketns.fleet.missing import creating_groups, why_missing
 from rocketns.processor.context import Now
 from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE, version_name
-from rocketns.routeinfo.tables import BrokerLiveInfo
 from rocketns.server.facts import Facts
 
 KV_CHARACTERS_MAX = 4096
@@ -39,6 +38,7 @@ def _broker_row(facts: Facts, group: BrokerData, broker_id: int, now: Now) -> Br
     version = None if channel is None else channel.version
     doubt = None if live is None else live.doubt
     silent_ms = None if live is None else live.gap_ms(now.ms)
+    state: State = "gone" if live is None else "unconfirmed" if doubt else "late" if live.is_late(now.ms) else "live"
     return BrokerStateRow(
         cluster=group.cluster,
         broker=group.broker_name,
@@ -46,7 +46,7 @@ def _broker_row(facts: Facts, group: BrokerData, broker_id: int, now: Now) -> Br
         address=addr,
         role="master" if broker_id == MASTER_ID else "slave",
         zone=group.zone_name,
-        state="gone" if live is None else state_of(live, now.ms),
+        state=state,
         unconfirmed=None if doubt is None else doubt.reason,
         why=None if doubt is None else DOUBTED[doubt.reason],
         last_heartbeat=(
@@ -61,11 +61,6 @@ def _broker_row(facts: Facts, group: BrokerData, broker_id: int, now: Now) -> Br
         ha_address=None if live is None else live.ha_server_addr,
         view=None if channel is None or (view := facts.context.views.through(channel)) is None else view.name,
     )
-
-
-def state_of(live: BrokerLiveInfo, now_ms: int) -> State:
-    """Of a broker that is in the routes."""
-    return "unconfirmed" if live.doubt is not None else "late" if live.is_late(now_ms) else "live"
 
 
 def copy_topics(facts: Facts) -> Iterator[TopicRow]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate, chain, islice
 
@@ -13,7 +14,8 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from rocketns.admin.metrics.table import THEMES, Family, MetricsScene, Tally, sizes
+from rocketns.admin.api.copies import copy_brokers
+from rocketns.admin.metrics.table import THEMES, Family, MetricsScene, Tally
 from rocketns.admin.view import ControlView
 from rocketns.server.control.measures import Histogram, Measures
 
@@ -62,8 +64,8 @@ class MetricsText(Collector):
         async with self._making:
             text = self._texts.get(content_type)
             if text is None:
-                (tables,) = await self._view.copy(sizes)
-                self.scene = MetricsScene(self._view, self._measures, self._tally, tables)
+                states = Counter[str](row.state for row in await self._view.copy(copy_brokers))
+                self.scene = MetricsScene(self._view, self._measures, self._tally, states)
                 if len(self._texts) >= FORMATS_MAX:
                     self._texts.clear()
                 self._texts[content_type] = text = encode(self._registry)

@@ -1,5 +1,5 @@
 """Every metric in one table: its type, its name, its meaning, what its value is read from, and its labels. Before it,
-what is counted for them: the events of mutations, and what is in the tables.
+what is counted for them: the events of mutations.
 
 docs/monitoring.md is made of the table. Without labels a reader returns a number or a histogram, with labels such ones
 by their values, and None for nothing. Readers are for the management port's thread.
@@ -10,15 +10,13 @@ from __future__ import annotations
 import math
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from sys import getsizeof
 from typing import Any, NamedTuple
 
 from rocketns import __version__
 from rocketns._fast.connections.connection import Ending
-from rocketns.admin.api.copies import state_of
 from rocketns.admin.tokens import AdminGate, TokenRefusal
 from rocketns.admin.view import ControlView
 from rocketns.config import Limits, properties
@@ -78,40 +76,13 @@ def _is_heartbeat(event: e.Event) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
-    """``entries``: pairs of a topic and a broker. ``brokers``: how many live addresses, by state.
-
-    ``topic_bytes``: of the topic table's dictionaries and names; queue data are shared by topics, and not counted.
-    """
-
-    entries: int
-    topic_bytes: int
-    brokers: Mapping[str, int]
-
-
-def sizes(facts: Facts) -> Iterator[Sizes | None]:
-    """One row: see `rocketns.admin.view`."""
-    tables, now_ms = facts.tables, facts.now().ms
-    states = Counter(live=0, late=0, unconfirmed=0)
-    for entry in list(tables.broker_live_table.values()):
-        states[state_of(entry, now_ms)] += 1
-        yield None
-    entries, topic_bytes = 0, getsizeof(tables.topic_queue_table)
-    for topic, queues in list(tables.topic_queue_table.items()):
-        entries += len(queues)
-        topic_bytes += getsizeof(topic) + getsizeof(queues)
-        yield None
-    yield Sizes(entries, topic_bytes, states)
-
-
-@dataclass(frozen=True, slots=True)
 class MetricsScene:
-    """All sources. ``sizes`` is a copy; the others are read as they are now."""
+    """All sources. ``brokers``: how many are in each state, a copy; the others are read as they are now."""
 
     view: ControlView
     measures: Measures
     tally: Tally
-    sizes: Sizes
+    brokers: Mapping[str, int]
 
     @property
     def facts(self) -> Facts:
@@ -278,7 +249,8 @@ THEMES: dict[str, tuple[Family, ...]] = {
                  "key": "the access key, one of the policy; empty for none, `unknown` for all others"}),
     ),
     "Brokers, topics and settings": (
-        gauge("rocketns_brokers", "Addresses of brokers that are in the routes.", lambda s: s.sizes.brokers,
+        gauge("rocketns_brokers", "Addresses of brokers that are in the routes.",
+              lambda s: {one: s.brokers[one] for one in ("live", "late", "unconfirmed")},
               {"state": f"`live`; `late`: silent for more than {LATE_PERCENT} % of its time-out; `unconfirmed`: "
                         "restored, or silent together with many others, and not heard since"}),
         gauge("rocketns_broker_groups", "Broker names.", lambda s: len(s.facts.tables.broker_addr_table)),
@@ -286,11 +258,10 @@ THEMES: dict[str, tuple[Family, ...]] = {
         gauge("rocketns_topics", "Topics with a route.", lambda s: len(s.facts.tables.topic_queue_table)),
         gauge("rocketns_missing_topics", "Topics without a route that clients asked for within the last hour, "
               f"{TOPICS_MAX:,} at most: see `/api/v1/missing`.", lambda s: s.facts.asked.missing),
-        gauge("rocketns_route_entries", "Pairs of a topic and a broker that has it.", lambda s: s.sizes.entries),
-        gauge("rocketns_routes_held", "Routes as `rocketns.routesMax` counts them.", lambda s: s.facts.tables.routes),
-        gauge("rocketns_route_bytes", "Memory of the routes.",
-              lambda s: {"control": s.sizes.topic_bytes, "reactors": s.facts.slots.memory_bytes},
-              {"of": "`control`: the topic table without queue data; `reactors`: what they compose answers of"}),
+        gauge("rocketns_routes_held", "Routes as `rocketns.routesMax` counts them: pairs of a topic and a broker that "
+              "has it, and what mappings and filter servers count.", lambda s: s.facts.tables.routes),
+        gauge("rocketns_route_bytes", "Memory of the routes.", lambda s: {"reactors": s.facts.slots.memory_bytes},
+              {"of": "`reactors`: what they compose answers of"}),
         counter("rocketns_view_lookups_total", "Route lookups of clients in a view that reactors answered.",
                 lambda s: dict(s.facts.lookups_of_views), {"view": "its name, as in `rocketns.viewsFile`"}),
         counter("rocketns_route_entries_changed_total", "Pairs of a topic and a broker that changed.",
