@@ -1,7 +1,7 @@
 """``/api/v1/stream``: server-sent events, a message a second for all readers together.
 
 * ``status``: what ``/api/v1/status`` answers.
-* ``beats``: ``[[cluster, address, time], …]``, the brokers that were heard since the last message.
+* ``beats``: ``[[group, id, time], …]``, the brokers that were heard since the last message.
 * ``changes``: the new rows of ``/api/v1/events``.
 * ``gap``: this reader was too slow, or more happened than is kept or sent. It should read everything again.
 
@@ -18,7 +18,7 @@ from aiohttp import web
 
 from rocketns.admin.answers import open_stream
 from rocketns.admin.api.copies import copy_brokers
-from rocketns.admin.api.openapi import ROOT
+from rocketns.admin.api.handlers import ROOT
 from rocketns.admin.api.paging import dumps
 from rocketns.admin.api.status import read_status
 from rocketns.admin.api.tables import ApiSource
@@ -45,7 +45,7 @@ class Broadcast:
         self._made = asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
         self._seen = 0
-        self._heard: dict[tuple[str | None, str], int] = {}  # the last heartbeats, by cluster and address
+        self._heard: dict[tuple[str, int], int] = {}  # the last heartbeats, by group and id
         self.readers = 0
         self.number = 0  # of the last message
 
@@ -95,11 +95,11 @@ class Broadcast:
         news = (_message("beats", beats) if beats else b"") + (_message("changes", changes) if changes else b"")
         return message + (news if len(news) <= MESSAGE_BYTES_MAX else _message("gap", {}))
 
-    async def _new_beats(self) -> list[tuple[str | None, str, int]]:
+    async def _new_beats(self) -> list[tuple[str, int, int]]:
         """Of brokers that were known and heard before. Others are changes."""
         rows = await self._source.view.copy(copy_brokers)
         before, self._heard = self._heard, {
-            (row.cluster, row.address): row.last_heartbeat for row in rows if row.last_heartbeat is not None
+            (row.broker, row.id): row.last_heartbeat for row in rows if row.last_heartbeat is not None
         }  # fmt: skip
         return [(*key, at) for key, at in self._heard.items() if at - before.get(key, at) >= BEAT_MS_MIN]
 

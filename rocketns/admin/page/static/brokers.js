@@ -11,7 +11,6 @@ const CELLS_MAX = 600;
 const BEAT_MS = 300;
 
 let brokers = new Map();
-let byAddress = new Map();
 let cells = new Map();
 let lost = [];
 let wiped = new Set();
@@ -20,7 +19,6 @@ let isStarting = false; // then masters may register after their slaves
 let skewMs = 0; // of the server's clock against the browser's
 
 const key = (broker) => `${broker.broker}\n${broker.id}`;
-const addressKey = (cluster, address) => `${cluster}\n${address}`;
 
 const silentMs = (broker) => broker.state === "lost" ? Date.now() + skewMs - broker.at
   : broker.lastHeartbeat === null ? null : Math.max(0, Date.now() + skewMs - broker.lastHeartbeat);
@@ -43,11 +41,6 @@ export async function readBrokers() {
     if (!page.items.length) break;
   } while (found.length < Math.min(total, BROKERS_MAX));
   brokers = new Map(found.map((broker) => [key(broker), broker]));
-  byAddress = new Map();
-  for (const broker of found) {
-    const place = addressKey(broker.cluster, broker.address);
-    byAddress.set(place, [...(byAddress.get(place) ?? []), broker]);
-  }
   const withMaster = new Set(found.filter((broker) => broker.id === 0).map((broker) => broker.broker));
   const isWhole = found.length === total; // otherwise a master may be among those that were not read
   masterless = new Set(found.map((broker) => broker.broker).filter((name) => isWhole && !withMaster.has(name)));
@@ -62,21 +55,17 @@ export function takeStatus(status) {
   isStarting = status.reasons.some((reason) => reason.name === "notReady" && reason.level !== "critical");
 }
 
-// Heartbeats: [cluster, address, time].
+// Heartbeats: [group, id, time].
 export function onBeats(beats) {
-  for (const [cluster, address, time] of beats) {
-    for (const broker of byAddress.get(addressKey(cluster, address)) ?? []) {
-      broker.lastHeartbeat = time;
-      if (broker.state === "unconfirmed") broker.state = "live";
-      flash(cells.get(key(broker)));
-    }
+  for (const [group, id, time] of beats) {
+    const name = key({broker: group, id});
+    const [broker, cell] = [brokers.get(name), cells.get(name)];
+    if (!broker) continue;
+    broker.lastHeartbeat = time;
+    if (broker.state === "unconfirmed") broker.state = "live";
+    cell?.classList.add("beat");
+    setTimeout(() => cell?.classList.remove("beat"), BEAT_MS);
   }
-}
-
-function flash(cell) {
-  if (!cell) return;
-  cell.classList.add("beat");
-  setTimeout(() => cell.classList.remove("beat"), BEAT_MS);
 }
 
 // By name and id. A lost broker keeps its place.
@@ -146,14 +135,9 @@ function choose(state, name = "") {
   showTable();
 }
 
-export function showState(state) {
-  if (!Object.hasOwn(STATES, state)) return;
-  choose(state);
-  seen(byId("of-brokers"));
-}
-
-export function showBroker(name) {
-  choose("", name);
+export function showBrokersOf(state, name = "") {
+  if (state && !Object.hasOwn(STATES, state)) return;
+  choose(state, name);
   seen(byId("of-brokers"));
 }
 

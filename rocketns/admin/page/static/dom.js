@@ -45,7 +45,7 @@ export const whole = (text, tag = "span") => make(tag, text.length > WHOLE_CHARA
 // A link to what `showLinked` in main.js shows: #topic=orders.
 export function linked(kind, name, text = name) {
   const link = whole(text, "a");
-  link.href = `#${kind}=${encodeURIComponent(name)}`;
+  link.href = `#${new URLSearchParams({[kind]: name})}`;
   return link;
 }
 
@@ -112,17 +112,8 @@ export function makeList(name, size, column, show) {
 
 const language = document.documentElement.lang;
 
-const messages = language === "en" ? {} : await catalogue();
-
 // Without the catalogue the page speaks English.
-async function catalogue() {
-  try {
-    const answer = await fetch("/page/zh.json");
-    return answer.ok ? await answer.json() : {};
-  } catch {
-    return {};
-  }
-}
+const messages = language === "en" ? {} : await fetch("/page/zh.json").then((answer) => answer.json()).catch(() => ({}));
 
 const fill = (message, values) => message.replace(/%\((\w+)\)s/g, (_, name) => values[name]);
 

@@ -2,7 +2,7 @@
 
 import {_, byId, clock, seen, setText, translatePage} from "./dom.js";
 import {asksForToken, follow, read} from "./asking.js";
-import {onBeats, readBrokers, showBroker, showBrokers, showState, startTable, takeStatus} from "./brokers.js";
+import {onBeats, readBrokers, showBrokers, showBrokersOf, startTable, takeStatus} from "./brokers.js";
 import {onChanges, readChanges} from "./changes.js";
 import {readFleet} from "./fleet.js";
 import {readMissing, showRoute, showTopicsOf, startTopics} from "./topics.js";
@@ -63,19 +63,14 @@ function takeChanges(changes) {
 
 // What the part of the address after # names: #topic=orders, #topicsOf=broker-a, #broker=broker-a, #state=late, or a
 // section of the page.
-const LINKED = {topic: showRoute, topicsOf: showTopicsOf, broker: showBroker, state: showState, section: (id) => seen(byId(id))};
+const LINKED = {
+  topic: showRoute, topicsOf: showTopicsOf, broker: (name) => showBrokersOf("", name), state: (state) => showBrokersOf(state),
+  section: (id) => seen(byId(id)),
+};
 
 function showLinked() {
-  const [kind, ...rest] = location.hash.slice(1).split("=");
-  if (Object.hasOwn(LINKED, kind)) LINKED[kind](decoded(rest.join("=")));
-}
-
-// A link that somebody typed may have a % that encodes nothing: then it is a part of the name.
-function decoded(text) {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
+  for (const [kind, name] of new URLSearchParams(location.hash.slice(1))) {
+    if (Object.hasOwn(LINKED, kind)) LINKED[kind](name);
   }
 }
 
