@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from functools import partial
 
 from aiohttp import web
@@ -18,6 +19,7 @@ from rocketns.addresses import literal
 from rocketns.admin.answers import CHANGE_HEADER
 from rocketns.admin.view import ControlView
 from rocketns.config import AdminConfig
+from rocketns.server.facts import Facts
 
 log = logging.getLogger("rocketns.admin")
 
@@ -59,8 +61,13 @@ async def _drainz(view: ControlView, drains: bool, request: web.Request) -> web.
     if not _may_drain(view.facts.configuration.admin, request):
         return web.Response(status=403, text="only this machine and rocketns.adminDrainFrom may ask for a drain\n")
     log.warning("%s asks for the %s of the drain", request.remote, "beginning" if drains else "end")
-    await view.look(lambda facts: facts.drain(begins=drains))
+    await view.read(partial(_drain, drains))
     return web.Response(text="draining\n" if drains else "not draining\n")
+
+
+def _drain(begins: bool, facts: Facts) -> Iterator[None]:
+    facts.drain(begins=begins)
+    yield
 
 
 def _may_drain(config: AdminConfig, request: web.Request) -> bool:

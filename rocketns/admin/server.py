@@ -5,7 +5,7 @@ To add one: write a module with a function ``add(app, view)``, and add it to FEA
 
 * ``app.router.add_get("/path", handler)`` adds a handler: ``async def handler(request) -> web.StreamResponse``.
   It runs on the loop of the management port. It has ``view`` from the closure, or as ``request.app[VIEW]``.
-* Data comes from ``view`` only: see `rocketns/admin/view.py` for the four ways. `Busy` becomes 503, any other
+* Data comes from ``view`` only: see `rocketns/admin/view.py` for the three ways. `Busy` becomes 503, any other
   unforeseen error 500 and a line in the log.
 * A handler that runs long without waiting holds the GIL, and control waits for it: give up the loop every few
   milliseconds (``await asyncio.sleep(0)``), and encode large answers by orjson, in pages.

@@ -1,15 +1,12 @@
 """What handlers see of the name server. Nothing here waits for control, and control never waits for a handler.
 
-Four ways, from cheap to expensive:
+Three ways, from cheap to expensive:
 
 * `ControlView.facts`: its numbers may be read on any thread. A number is a property, a `len`, or one of the reactors'
   atomic words. Never iterate over a table of control's: it changes meanwhile.
-* `ControlView.look`: a function that control calls once, between two turns. It must take well under a millisecond,
-  such as the route of one topic. It returns values that never change again: strings, numbers, tuples, frozen
-  dataclasses.
 * `ControlView.read`: the rows of a generator that control runs in slices of SLICE_MS, with a pause after each. A row
-  never changes again. Between two rows the tables may change, so the generator takes the keys first, and looks each
-  one up again. Where it makes no row for long, it yields None.
+  never changes again: it is of strings, numbers, tuples, frozen dataclasses. Between two rows the tables may change, so
+  the generator reads the keys first, and looks each one up again. Where it makes no row for long, it yields None.
 * `ControlView.copy`: the same, of a generator that all share who ask within COPY_AGE_S.
 """
 
@@ -17,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -31,7 +28,7 @@ PAUSE_S = 0.002
 COPY_AGE_S = 1.0
 # Then the handler answers 503. Control may be busy with a registration for a second.
 COPY_WITHIN_S = 5.0
-LOOKS_MAX = 64
+READS_MAX = 64
 
 
 class Log(Protocol):
@@ -76,7 +73,7 @@ class ControlView:
         self.log = log
         self._control_loop = control_loop
         self._copies: dict[Copier[Any], asyncio.Future[Any]] = {}  # under way, or not older than COPY_AGE_S
-        self._looks = 0
+        self._reads = 0
         self._beat_s = time.monotonic()
 
     def beat(self) -> None:
@@ -97,7 +94,7 @@ class ControlView:
         """
         future = self._copies.get(copier)
         if future is None:
-            future = self._copies[copier] = self._ask(_in_slices(copier(self.facts)))
+            future = self._copies[copier] = self._ask(copier)
             future.add_done_callback(partial(self._end_copy, copier, rests, time.monotonic()))
         rows: tuple[T, ...] = await _within(future)
         return rows
@@ -109,36 +106,27 @@ class ControlView:
         asyncio.get_running_loop().call_later(kept_s, self._copies.pop, copier)
 
     async def read(self, copier: Copier[T]) -> tuple[T, ...]:
-        """The rows that ``copier`` makes for this request alone. Busy as `look`."""
-        return await self._look(_in_slices(copier(self.facts)))
-
-    async def look(self, function: Callable[[Facts], T]) -> T:
-        """What ``function`` returns on control's thread. Busy if LOOKS_MAX wait, or control needs COPY_WITHIN_S."""
-
-        async def looked() -> T:
-            return function(self.facts)
-
-        return await self._look(looked())
-
-    async def _look(self, asked: Coroutine[Any, Any, T]) -> T:
-        if self._looks >= LOOKS_MAX:
-            asked.close()
-            raise Busy(f"{LOOKS_MAX} requests wait for the control thread")
-        future = self._ask(asked)
-        self._looks += 1
-        future.add_done_callback(self._end_look)
+        """The rows that ``copier`` makes for this request alone. Busy if READS_MAX wait, or control needs more than
+        COPY_WITHIN_S.
+        """
+        if self._reads >= READS_MAX:
+            raise Busy(f"{READS_MAX} requests wait for the control thread")
+        future = self._ask(copier)
+        self._reads += 1
+        future.add_done_callback(self._end_read)
         return await _within(future)
 
-    def _ask(self, asked: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
+    def _ask(self, copier: Copier[T]) -> asyncio.Future[tuple[T, ...]]:
         """Let control's loop run it."""
+        made = _in_slices(copier(self.facts))
         try:
-            return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asked, self._control_loop))
+            return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(made, self._control_loop))
         except RuntimeError as error:
-            asked.close()
+            made.close()
             raise Busy("the server stops") from error
 
-    def _end_look(self, future: asyncio.Future[Any]) -> None:
-        self._looks -= 1
+    def _end_read(self, future: asyncio.Future[Any]) -> None:
+        self._reads -= 1
         if not future.cancelled():
             future.exception()  # looked at, so that asyncio does not log it once more
 

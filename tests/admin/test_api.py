@@ -15,7 +15,7 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from rocketns.admin import view
 from rocketns.admin.api import paging
 from rocketns.admin.api import route as routes
-from rocketns.admin.api.openapi import ROOT, document
+from rocketns.admin.api.handlers import ROOT, document
 from tests.admin.conftest import V4_9_4, Ask, Broker, Managed, get
 
 pytestmark = pytest.mark.usefixtures("no_old_numbers")

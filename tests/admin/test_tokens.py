@@ -16,7 +16,7 @@ from interop.harness import codes
 from interop.harness.wire import eventually
 from rocketns.access.policy_values import PolicyError
 from rocketns.admin import server, tokens
-from rocketns.admin.api.openapi import document
+from rocketns.admin.api.handlers import document
 from rocketns.admin.tokens import (
     FILE_BYTES_MAX,
     PATHS,

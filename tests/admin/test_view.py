@@ -78,14 +78,14 @@ def test_rows_that_are_read_are_made_for_each_who_asks(ask: Ask) -> None:
 
 
 def test_control_goes_on_between_the_slices_of_a_copy(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slice of zero time has one step, so a look comes long before the last of 3000 steps."""
+    """A slice of zero time has one step, so a read of one comes long before the last of 3000 steps."""
     monkeypatch.setattr(views, "SLICE_MS", 0.0)
 
     async def question(view: ControlView) -> int:
         copy = asyncio.ensure_future(view.copy(rows))
         while not made or not made[-1]:
             await asyncio.sleep(0)
-        seen: int = await view.look(lambda _: made[-1])
+        (seen,) = await view.read(lambda _: iter(made[-1:]))
         copy.cancel()
         return seen
 
@@ -100,13 +100,12 @@ def test_a_control_thread_that_hangs_makes_handlers_busy_not_hang(
     managed.loop.call_soon_threadsafe(goes_on.wait, 60)
 
     async def question(view: ControlView) -> list[Any]:
-        waiting = [view.look(lambda _: 1) for _ in range(views.LOOKS_MAX)]
-        beyond = [view.look(lambda _: 1), view.read(rows)]
-        return list(await asyncio.gather(view.copy(rows), *waiting, *beyond, return_exceptions=True))
+        reads = [view.read(rows) for _ in range(views.READS_MAX + 1)]
+        return list(await asyncio.gather(view.copy(rows), *reads, return_exceptions=True))
 
     try:
         answers = ask(question)
     finally:
         goes_on.set()
-    assert [type(one) for one in answers] == [Busy] * (views.LOOKS_MAX + 3)
-    assert ["64 requests wait" in str(one) for one in answers[-3:]] == [False, True, True]
+    assert [type(one) for one in answers] == [Busy] * (views.READS_MAX + 2)
+    assert ["64 requests wait" in str(one) for one in answers[-2:]] == [False, True]

@@ -1,1 +1,1 @@
-"""``/api/v1``: what the name server knows, as JSON. `tables` declares what there is; `openapi` describes it."""
+"""`/api/v1`: the facts as JSON. `handlers` has its paths and their OpenAPI document, `tables` declares its lists."""

@@ -1,23 +1,48 @@
-"""``/api/v1``: what the name server knows, as JSON. `tables` declares its lists; `openapi` describes it."""
+"""The paths of ``/api/v1``, and the OpenAPI document of them. It is made from their rows, so that it always describes
+the real answers. `tables` declares the lists.
+"""
 
 from __future__ import annotations
 
+import types
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import EnumType
 from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import orjson
 from aiohttp import web
 
+from rocketns import __version__
 from rocketns.admin.api.history import LastHour
-from rocketns.admin.api.openapi import ROOT, document
-from rocketns.admin.api.paging import json_answer, page_answer, page_of, read_parameters
-from rocketns.admin.api.route import ROUTE_PARAMETERS, copy_route, route_row
-from rocketns.admin.api.rows import ErrorRow
+from rocketns.admin.api.paging import PagePosition, Parameter, dumps, page_json, page_of, read_parameters
+from rocketns.admin.api.route import ROUTE_PARAMETERS, read_route
+from rocketns.admin.api.rows import ErrorRow, RouteRow, StatusRow
 from rocketns.admin.api.status import read_status
 from rocketns.admin.api.tables import TABLES, ApiSource, ApiTable
 from rocketns.admin.recent import Recent
 from rocketns.admin.view import ControlView
+from rocketns.config.properties import java_name
 
+ROOT = "/api/v1"
 SOURCE = web.AppKey("source", ApiSource)
+
+
+class ApiValue(NamedTuple):
+    """A path with one value. ``read`` gets those of the parameters; HTTPNotFound if it has none for them."""
+
+    name: str
+    meaning: str
+    row: type
+    read: Callable[[ApiSource, Mapping[str, Any]], Awaitable[Any]]
+    parameters: tuple[Parameter, ...] = ()
+
+
+VALUES = (
+    ApiValue("status", "The name server in numbers", StatusRow, read_status),
+    ApiValue("route", "The route of a topic", RouteRow, read_route, ROUTE_PARAMETERS),
+)
 
 
 def add(app: web.Application, view: ControlView) -> None:
@@ -28,33 +53,107 @@ def add(app: web.Application, view: ControlView) -> None:
     app.cleanup_ctx.append(history.follow)
     app[SOURCE] = source = ApiSource(view, recent, history)
     described = orjson.dumps(document(), option=orjson.OPT_INDENT_2)
-    app.router.add_get(f"{ROOT}/status", partial(_status, source))
-    app.router.add_get(f"{ROOT}/route", partial(_route, source))
     app.router.add_get(f"{ROOT}/openapi.json", partial(_document, described))
+    for value in VALUES:
+        app.router.add_get(f"{ROOT}/{value.name}", partial(_value, source, value))
     for table in TABLES:
         app.router.add_get(f"{ROOT}/{table.name}", partial(_list, source, table))
-
-
-async def _status(source: ApiSource, request: web.Request) -> web.Response:
-    read_parameters(request, ())
-    return json_answer(await read_status(source))
 
 
 async def _document(described: bytes, _: web.Request) -> web.Response:
     return web.Response(body=described, content_type="application/json")
 
 
-async def _route(source: ApiSource, request: web.Request) -> web.Response:
-    given = read_parameters(request, ROUTE_PARAMETERS)
-    topic = given["topic"]
-    route = await source.view.look(lambda facts: copy_route(facts, topic, given.get("as")))
-    if isinstance(route, str):
-        return json_answer(ErrorRow(route), 404)
-    return json_answer(route_row(topic, route))
+async def _value(source: ApiSource, value: ApiValue, request: web.Request) -> web.Response:
+    row = await value.read(source, read_parameters(request, value.parameters))
+    return web.Response(body=dumps(row), content_type="application/json")
 
 
 async def _list(source: ApiSource, table: ApiTable, request: web.Request) -> web.Response:
-    given = read_parameters(request, table.parameters)
-    items, total = await page_of(await table.read(source, given), given, table.columns, table.filters)
+    wanted = read_parameters(request, table.parameters)
+    items, total = await page_of(await table.read(source, wanted), wanted, table.columns, table.filters)
     shown = items if table.finish is None else await table.finish(source, items)
-    return page_answer(shown, given["offset"], given["limit"], total)
+    body = page_json(shown, wanted["offset"], wanted["limit"], total)
+    return web.Response(body=body, content_type="application/json")
+
+
+PLAIN: dict[type, dict[str, Any]] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    bool: {"type": "boolean"},
+    types.NoneType: {"type": "null"},
+}
+
+
+def document() -> dict[str, Any]:
+    """The whole document, OpenAPI 3.1."""
+    paths = {f"{ROOT}/{one.name}": _get(one) for one in (*VALUES, *TABLES)}
+    schemas: dict[str, Any] = {}
+    for row in (ErrorRow, *(one.row for one in (*VALUES, *TABLES))):
+        _describe(row, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "rocketns", "version": __version__,
+                 "description": "What one name server knows. Nothing here changes anything."},
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }  # fmt: skip
+
+
+def _get(path: ApiValue | ApiTable) -> dict[str, Any]:
+    """A path whose parameter is required may lack what it names."""
+    schema: dict[str, Any] = _ref(path.row)
+    if isinstance(path, ApiTable):
+        rows, schema = schema, _object(PagePosition, {})
+        schema["required"].append("items")
+        schema["properties"]["items"] = {"type": "array", "items": rows}
+    described = [{"name": one.name, "in": "query", "required": one.is_required, "description": one.meaning,
+                  "schema": one.schema} for one in path.parameters]  # fmt: skip
+    error = {"application/json": {"schema": _ref(ErrorRow)}}
+    plain = {"text/plain": {"schema": {"type": "string"}}}
+    answers: dict[str, Any] = {
+        "200": {"description": path.meaning, "content": {"application/json": {"schema": schema}}},
+        "400": {"description": "a parameter is wrong, or the request is too long", "content": error | plain},
+        "503": {"description": "control is busy", "content": plain},
+    }
+    if any(one["required"] for one in described):
+        answers["404"] = {"description": "there is no such topic", "content": error}
+    return {"get": {"operationId": path.name, "summary": path.meaning, "parameters": described, "responses": answers}}
+
+
+def _ref(row: type) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{row.__name__}"}
+
+
+def _describe(row: type, schemas: dict[str, Any]) -> None:
+    """Add the schema of a row, and of the rows in it."""
+    if row.__name__ not in schemas:
+        schemas[row.__name__] = {}  # a row may have rows of its own kind
+        schemas[row.__name__] = _object(row, schemas)
+
+
+def _object(row: type, schemas: dict[str, Any]) -> dict[str, Any]:
+    hints = get_type_hints(row, include_extras=True)
+    columns = {java_name(one.name): _schema(hints[one.name], schemas) for one in fields(row)}
+    return {"type": "object", "description": row.__doc__, "properties": columns, "additionalProperties": False,
+            "required": [*columns]}  # fmt: skip
+
+
+def _schema(hint: Any, schemas: dict[str, Any]) -> dict[str, Any]:
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _schema(parts[0], schemas) | {"description": parts[1]}
+    if origin is Literal:
+        return {"enum": list(parts)}
+    if origin in (Union, types.UnionType):
+        return {"anyOf": [_schema(one, schemas) for one in parts]}
+    if origin in (list, tuple):
+        return {"type": "array", "items": _schema(parts[0], schemas)}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _schema(parts[1], schemas)}
+    if isinstance(hint, EnumType):
+        return {"enum": [str(one.value) for one in hint]}  # type: ignore[var-annotated]
+    if is_dataclass(hint):
+        _describe(hint, schemas)  # type: ignore[arg-type]
+        return _ref(hint)  # type: ignore[arg-type]
+    return dict(PLAIN[hint])

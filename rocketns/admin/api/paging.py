@@ -34,11 +34,9 @@ PLAIN = {int, bool, type(None)}
 VALUES = {"text", "value", "says", "order_configuration", "error"}
 
 
-class BadQuery(web.HTTPBadRequest):
-    """A parameter that the API does not take."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(text=dumps(ErrorRow(why)).decode(), content_type="application/json")
+def api_error(why: str, kind: type[web.HTTPError] = web.HTTPBadRequest) -> web.HTTPError:
+    """The error that says why: by default of a parameter that the API does not take."""
+    return kind(text=dumps(ErrorRow(why)).decode(), content_type="application/json")
 
 
 class Parameter(NamedTuple):
@@ -53,20 +51,20 @@ class Parameter(NamedTuple):
     is_required: bool = False
 
     def read(self, text: str) -> Any:
-        """The value. BadQuery if it does not take this text."""
+        """The value. HTTPBadRequest if it does not take this text."""
         schema = self.schema
         if "enum" in schema:
             if text not in schema["enum"]:
-                raise BadQuery(f"{self.name} must be one of {', '.join(schema['enum'])}")
+                raise api_error(f"{self.name} must be one of {', '.join(schema['enum'])}")
         elif schema["type"] == "integer":
             low, high = schema["minimum"], schema["maximum"]
             if not (NUMBER.fullmatch(text) and low <= int(text) <= high):
-                raise BadQuery(f"{self.name} must be a number from {low} to {high}")
+                raise api_error(f"{self.name} must be a number from {low} to {high}")
             return int(text)
         else:
             low, high = schema.get("minLength", 0), schema["maxLength"]
             if not low <= len(text) <= high:
-                raise BadQuery(f"{self.name} must have {low} to {high} characters")
+                raise api_error(f"{self.name} must have {low} to {high} characters")
         return text
 
 
@@ -76,31 +74,31 @@ OFFSET = Parameter(
 )
 
 
-def read_parameters(request: web.Request, known: Iterable[Parameter]) -> dict[str, Any]:
-    """The values of the parameters that are given or have a default. BadQuery for any that is not known, is given more
-    than once, or has no such value.
+def read_parameters(request: web.Request, allowed: Iterable[Parameter]) -> dict[str, Any]:
+    """The values of the parameters that the query has, or that have a default. HTTPBadRequest for any other one, one
+    that comes more than once, and a value that it does not take.
     """
-    given, parameters = request.query, {one.name: one for one in known}
-    for name in given:
+    query, parameters = request.query, {one.name: one for one in allowed}
+    for name in query:
         if name not in parameters:
-            raise BadQuery(f"there is no parameter {name[:TEXT_MAX]!r}")
-        if len(given.getall(name)) > 1:
-            raise BadQuery(f"{name} is given more than once")
-    texts = {name: given.get(name, "" if one.is_required else one.schema.get("default"))
+            raise api_error(f"there is no parameter {name[:TEXT_MAX]!r}")
+        if len(query.getall(name)) > 1:
+            raise api_error(f"{name} is given more than once")
+    texts = {name: query.get(name, "" if one.is_required else one.schema.get("default"))
              for name, one in parameters.items()}  # fmt: skip
     return {name: parameters[name].read(str(text)) for name, text in texts.items() if text is not None}
 
 
 async def page_of(
-    rows: Sequence[Any], given: Mapping[str, Any], columns: Mapping[str, str], filters: Iterable[Parameter]
+    rows: Sequence[Any], wanted: Mapping[str, Any], columns: Mapping[str, str], filters: Iterable[Parameter]
 ) -> tuple[list[Any], int]:
-    """The rows of the page, and how many the filters left. ``given``: the values of the parameters. ``columns``: those
+    """The rows of the page, and how many the filters left. ``wanted``: the values of the parameters. ``columns``: those
     that order rows, by their names in JSON.
 
     Sorted pieces are merged: one large sort would hold the GIL, and control would wait for it.
     """
-    tests = [(one.test, given[one.name]) for one in filters if one.name in given]
-    column, is_descending = columns[given["sort"].removeprefix("-")], given["sort"].startswith("-")
+    tests = [(one.test, wanted[one.name]) for one in filters if one.name in wanted]
+    column, is_descending = columns[wanted["sort"].removeprefix("-")], wanted["sort"].startswith("-")
 
     def key(row: Any) -> tuple[bool, Any]:
         """Rows without a value are last, or first in descending order."""
@@ -115,10 +113,10 @@ async def page_of(
         total += len(piece)
         await asyncio.sleep(0)
     ordered = merge(*pieces, key=key, reverse=is_descending)
-    for at in range(0, min(given["offset"], total), CHUNK_ROWS):
-        deque(islice(ordered, min(CHUNK_ROWS, given["offset"] - at)), maxlen=0)
+    for at in range(0, min(wanted["offset"], total), CHUNK_ROWS):
+        deque(islice(ordered, min(CHUNK_ROWS, wanted["offset"] - at)), maxlen=0)
         await asyncio.sleep(0)
-    return list(islice(ordered, given["limit"])), total
+    return list(islice(ordered, wanted["limit"])), total
 
 
 def as_json(value: Any, characters_max: int = NAME_CHARACTERS_MAX) -> Any:
@@ -162,17 +160,11 @@ class PagePosition:
                     "because of its bytes; null at the end"]  # fmt: skip
 
 
-def page_answer(items: Sequence[Any], offset: int, limit: int, total: int) -> web.Response:
+def page_json(items: Sequence[Any], offset: int, limit: int, total: int) -> bytes:
     """The rows of a page, as many as fit PAGE_BYTES_MAX, but one at least."""
     rows = [dumps(row) for row in items]
     sizes = accumulate(len(row) + 1 for row in rows)
     rows = rows[: max(1, sum(size <= PAGE_BYTES_MAX for size in sizes))]
     after = offset + len(rows)
-    place = PagePosition(total, offset, limit, after if rows and after < total else None)
-    body = b'{"items":[%b],%b' % (b",".join(rows), dumps(place)[1:])
-    return web.Response(body=body, content_type="application/json")
-
-
-def json_answer(value: Any, status: int = 200) -> web.Response:
-    """An answer with this value."""
-    return web.Response(status=status, body=dumps(value), content_type="application/json")
+    position = PagePosition(total, offset, limit, after if rows and after < total else None)
+    return b'{"items":[%b],%b' % (b",".join(rows), dumps(position)[1:])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
 
-from rocketns.admin.api.paging import NAME, Parameter, dumps
+from aiohttp import web
+
+from rocketns.admin.api.paging import NAME, Parameter, api_error, dumps
 from rocketns.admin.api.rows import QueueRow, RouteRow
-from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
+from rocketns.admin.api.tables import ApiSource
+from rocketns.protocol.body.route import BrokerData, QueueData
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE
 from rocketns.routeinfo.view import pick_up_route
 from rocketns.server.facts import Facts
@@ -25,46 +29,40 @@ ROUTE_PARAMETERS = (
 Row = TypeVar("Row")
 
 
-@dataclass(frozen=True, slots=True)
-class RouteCopy:
-    """A route that nobody changes any more."""
+async def read_route(source: ApiSource, wanted: Mapping[str, Any]) -> RouteRow:
+    """HTTPNotFound if there is no such topic or view."""
+    route, *queues = await source.view.read(partial(_copy_route, wanted["topic"], wanted.get("as")))
+    if not isinstance(route, RouteRow):
+        raise api_error(str(route), web.HTTPNotFound)
+    shown, room = _fitting(queues, ROUTE_BYTES_MAX)
+    filter_servers, _ = _fitting(route.filter_servers.items(), room)
+    return replace(route, queues=tuple(shown), left_out=len(queues) - len(shown), filter_servers=dict(filter_servers))
 
-    data: TopicRouteData
-    mappings: int
-    order: str | None
-    view: str | None = None
 
-
-def copy_route(facts: Facts, topic: str, who: str | None = None) -> RouteCopy | str:
-    """A look: the route of a topic, as ``who`` gets it, see `view_named`; or why there is none."""
+def _copy_route(topic: str, who: str | None, facts: Facts) -> Iterator[Any]:
+    """The route as ``who`` gets it, see `view_named`, and then its queues; or why there is none."""
     try:
         view = None if who is None else view_named(facts.context.views, who)
     except LookupError as error:
-        return str(error.args[0])[:ERROR_CHARACTERS_MAX]
+        yield str(error.args[0])[:ERROR_CHARACTERS_MAX]
+        return
     data = pick_up_route(facts.tables, facts.configuration.namesrv, topic, None if view is None else view.show)
     if data is None:
-        return f"there is no topic {topic!r}"
-    mappings = len(data.topic_queue_mapping_by_broker or ())
-    data.topic_queue_mapping_by_broker = None  # it is a table of control's
-    return RouteCopy(data, mappings, facts.order_of(topic), None if view is None else view.name)
-
-
-def route_row(topic: str, route: RouteCopy) -> RouteRow:
-    """The row of a topic."""
-    groups = {group.broker_name: group for group in route.data.broker_datas}
-    filters = {addr: [server for server in servers if server is not None]
-               for addr, servers in route.data.filter_server_table.items() if servers}  # fmt: skip
-    rows = (_queue_row(name, queues, groups.get(name)) for name, queues in route.data.queue_datas)
-    shown, room = _fitting(rows, ROUTE_BYTES_MAX)
-    return RouteRow(
+        yield f"there is no topic {topic!r}"
+        return
+    yield RouteRow(
         topic=topic,
-        view=route.view,
-        queues=tuple(shown),
-        left_out=len(route.data.queue_datas) - len(shown),
-        filter_servers=dict(_fitting(filters.items(), room)[0]),
-        static_mappings=route.mappings,
-        order_configuration=route.order,
-    )
+        view=None if view is None else view.name,
+        queues=(),
+        left_out=0,
+        filter_servers={addr: [server for server in servers if server is not None]
+                        for addr, servers in data.filter_server_table.items() if servers},
+        static_mappings=len(data.topic_queue_mapping_by_broker or ()),
+        order_configuration=facts.order_of(topic),
+    )  # fmt: skip
+    groups = {group.broker_name: group for group in data.broker_datas}
+    for name, queues in data.queue_datas:
+        yield _queue_row(name, queues, groups.get(name))
 
 
 def _fitting(rows: Iterable[Row], room: int) -> tuple[list[Row], int]:

@@ -25,7 +25,7 @@ def own_name(facts: Facts) -> str:
     return with_port(socket.gethostname() if bare(host) in ANY_ADDRESS else bare(host), int(port))
 
 
-async def read_status(source: ApiSource) -> StatusRow:
+async def read_status(source: ApiSource, _: object = None) -> StatusRow:
     """Busy if control does not answer."""
     facts = source.view.facts
     brokers = await source.view.copy(copy_brokers)
