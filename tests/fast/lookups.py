@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
-from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame
+from interop.harness.wire import JSON, ROCKETMQ, Client, binary_header, frame
 from rocketns._fast.codec import wire
 from rocketns.errors import MalformedFrame
 from rocketns.processor import dispatch
@@ -83,6 +83,12 @@ def look_up(client: str, topic: str = "TopicTest", opaque: int = 7) -> bytes:
     ext = {key: value.replace("%t", topic) for key, value in pairs.items()}
     header = binary_header(GET_ROUTE, ext, opaque=opaque, version=version, language=language)
     return frame(header, b"", ROCKETMQ)
+
+
+def looked_up(client: Client, topic: str = "TopicTest", opaque: int = 7) -> bytes:
+    """The frame of the answer to a lookup."""
+    client.send(look_up(CLIENTS[0], topic, opaque))
+    return client.receive_frame()
 
 
 # Signed lookups in both forms of a header. The signature is a text: who checks it is not part of these tests.

@@ -13,7 +13,6 @@ from rocketns.server.control import answering
 from rocketns.server.reactors import handle
 from tests.compiled.parts import deferred
 from tests.fast.lookups import CLIENTS, look_up
-from tests.fast.steps import reactors_of, settle
 from tests.support.live import LiveServer
 
 OF_HOST_MAX = 16  # answers.pyx: DEFERRED_OF_HOST_MAX
@@ -29,7 +28,7 @@ def registration(*topics: str) -> bytes:
 def register_later(server: LiveServer, broker: Client, *topics: str) -> None:
     """Control is blocked: it gets the registration and does not apply it."""
     broker.send(registration(*topics))
-    eventually(lambda: reactors_of(server).queued_bytes > 0, every_s=0.001)
+    eventually(lambda: server.reactors.queued_bytes > 0, every_s=0.001)
 
 
 def ask(client: Client, topic: str, opaque: int = 7) -> None:
@@ -58,7 +57,7 @@ def test_a_lookup_that_finds_its_topic_does_not_wait(tmp_path: Path) -> None:
     with LiveServer(tmp_path, reactors=1) as server, server.connect() as broker, server.connect() as client:
         broker.send(registration("old", "other"))
         eventually(lambda: "old" in server.controller.core.context.tables.topic_queue_table)
-        settle(server)
+        server.settle()
         with server.held_still():
             register_later(server, broker, "new", "other")
             ask(client, "new", 1)
@@ -75,7 +74,7 @@ def test_a_flood_of_unknown_topics_is_answered_at_once(tmp_path: Path) -> None:
             client.send(b"".join(look_up(CLIENTS[0], "unknown", number) for number in range(3 * OF_HOST_MAX)))
             answers = [client.receive_frame() for _ in range(2 * OF_HOST_MAX)]
             assert all(NO_ROUTE in answer for answer in answers)
-            assert deferred(reactors_of(server)) == OF_HOST_MAX
+            assert deferred(server.reactors) == OF_HOST_MAX
         answers = [client.receive_frame() for _ in range(OF_HOST_MAX)]
         assert all(NO_ROUTE in answer for answer in answers)
 
@@ -87,11 +86,11 @@ def test_a_lookup_waits_for_a_registration_before_it_unless_its_connection_ends(
             register_later(server, broker, "new", "other")
             with server.connect() as gone:
                 ask(gone, "new")
-                eventually(lambda: deferred(reactors_of(server)) == 1, every_s=0.001)
+                eventually(lambda: deferred(server.reactors) == 1, every_s=0.001)
             ask(client, "new")
-            eventually(lambda: deferred(reactors_of(server)) == 2, every_s=0.001)
+            eventually(lambda: deferred(server.reactors) == 2, every_s=0.001)
         assert client.receive_frame() == server.reference(look_up(CLIENTS[0], "new"))
-        eventually(lambda: deferred(reactors_of(server)) == 0, every_s=0.001)
+        eventually(lambda: deferred(server.reactors) == 0, every_s=0.001)
 
 
 @pytest.mark.usefixtures("patient")
@@ -102,9 +101,9 @@ def test_a_lookup_that_control_answers_waits_as_well(tmp_path: Path) -> None:
         with server.held_still():
             register_later(server, broker, *topics)
             requests = frame(json_header(206, opaque=1)) + look_up(CLIENTS[0], "topic-0", 2)
-            both = reactors_of(server).queued_bytes + len(requests)
+            both = server.reactors.queued_bytes + len(requests)
             client.send(requests)
-            eventually(lambda: reactors_of(server).queued_bytes > both, every_s=0.001)
+            eventually(lambda: server.reactors.queued_bytes > both, every_s=0.001)
         assert b'"opaque":1' in client.receive_frame()
         assert client.receive_frame() == server.reference(look_up(CLIENTS[0], "topic-0", 2))
 
@@ -116,7 +115,7 @@ def test_a_server_ends_while_lookups_wait(tmp_path: Path) -> None:
         with server.held_still():
             register_later(server, broker, "new", "other")
             ask(client, "new")
-            eventually(lambda: deferred(reactors_of(server)) == 1, every_s=0.001)
+            eventually(lambda: deferred(server.reactors) == 1, every_s=0.001)
             server.loop.call_soon_threadsafe(server.controller.core.control.stop)  # nothing is applied any more
         server.stop()
         assert client.is_closed_by_server()

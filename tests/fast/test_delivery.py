@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from interop.harness.wire import Client, eventually, frame, json_header
-from tests.fast.steps import reactors_of, transport_of
 from tests.support.live import LiveServer
 
 CHURNING, NEW, OTHER = "127.0.0.2", "127.0.0.3", "127.0.0.4"
@@ -19,16 +18,16 @@ CHURNED = 60
 def churn(server: LiveServer, connections: int = CHURNED) -> None:
     """Connections that send a request and end. Control is blocked, so all that they leave waits for it."""
     for number in range(connections):
-        queued = reactors_of(server).queued_bytes
+        queued = server.reactors.queued_bytes
         with Client(server.port, source=CHURNING) as client:
             client.send(frame(json_header(206, opaque=number)))
-            eventually(lambda queued=queued: reactors_of(server).queued_bytes > queued, every_s=0.001)
-    eventually(lambda: reactors_of(server).connections == 0, every_s=0.001)
+            eventually(lambda queued=queued: server.reactors.queued_bytes > queued, every_s=0.001)
+    eventually(lambda: server.reactors.connections == 0, every_s=0.001)
 
 
 def test_a_new_peer_does_not_wait_for_what_others_have_left(tmp_path: Path) -> None:
     with LiveServer(tmp_path, reactors=1) as server:
-        transport = transport_of(server)
+        transport = server.transport
         came: list[str] = []
         opened = transport.opened
 
@@ -39,10 +38,10 @@ def test_a_new_peer_does_not_wait_for_what_others_have_left(tmp_path: Path) -> N
         transport.opened = note  # type: ignore[method-assign]
         with server.held_still():
             churn(server)
-            queued = reactors_of(server).queued_bytes
+            queued = server.reactors.queued_bytes
             client = Client(server.port, source=NEW)
             client.send(frame(json_header(206)))
-            eventually(lambda: reactors_of(server).queued_bytes > queued, every_s=0.001)
+            eventually(lambda: server.reactors.queued_bytes > queued, every_s=0.001)
         with client:
             assert client.receive().code == 0
         assert came.index(NEW) <= OF_HOST_AT_ONCE
@@ -53,8 +52,8 @@ def test_the_messages_of_a_connection_keep_their_order(tmp_path: Path) -> None:
     with LiveServer(tmp_path, reactors=1) as server:
         with server.held_still():
             churn(server)
-        eventually(lambda: not server.call(lambda: reactors_of(server).has_news))
-        transport = transport_of(server)
+        eventually(lambda: not server.call(lambda: server.reactors.has_news))
+        transport = server.transport
         assert (transport.opened_total, sum(transport.endings.values())) == (CHURNED, CHURNED)
         with server.connect() as client:
             assert client.request(206).code == 0
@@ -77,13 +76,13 @@ def test_a_host_whose_ends_control_has_not_seen_is_turned_away(
     with LiveServer(tmp_path, reactors=1, **{"rocketns.connectionsMax": maximum}) as server:
         with server.held_still():
             leave(server, maximum // 2 + 1)
-            eventually(lambda: reactors_of(server).connections == 0, every_s=0.001)
+            eventually(lambda: server.reactors.connections == 0, every_s=0.001)
             with Client(server.port, source=CHURNING) as client:
                 assert client.is_closed_by_server()
-            assert reactors_of(server).turned_away == 1
+            assert server.reactors.turned_away == 1
             with Client(server.port, source=OTHER) as other:
                 other.send(frame(json_header(206)))
-                eventually(lambda: reactors_of(server).connections == 1, every_s=0.001)
-        eventually(lambda: not server.call(lambda: reactors_of(server).has_news))
+                eventually(lambda: server.reactors.connections == 1, every_s=0.001)
+        eventually(lambda: not server.call(lambda: server.reactors.has_news))
         with Client(server.port, source=CHURNING) as client:
             assert client.request(206).code == 0

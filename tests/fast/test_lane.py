@@ -16,7 +16,6 @@ from rocketns._fast.access.networks import NetworkFlag
 from rocketns._fast.connections.connection import Ending
 from rocketns.config.address_texts import packed
 from tests.fast.lookups import CLIENTS, look_up, signed, signed_binary
-from tests.fast.steps import connection_of, reactors_of, settle, transport_of
 from tests.support.live import LiveServer
 from tests.support.policies import whole
 from tests.support.proxyheaders import v1
@@ -38,7 +37,7 @@ def guard(
     server: LiveServer, *networks: tuple[IPv4Network, int], guarded: bool = True, close_strangers: bool = False
 ) -> None:
     rows = [(*packed(network), flags) for network, flags in networks]
-    server.call(lambda: reactors_of(server).set_access(guarded, close_strangers, rows))
+    server.call(lambda: server.reactors.set_access(guarded, close_strangers, rows))
 
 
 def ask(client: Client, whole: bytes) -> bytes:
@@ -48,11 +47,11 @@ def ask(client: Client, whole: bytes) -> bytes:
 
 def by_lane(server: LiveServer, client: Client, whole: bytes) -> bool:
     """Send a lookup and receive its answer: whether a reactor answered, and control saw nothing of it."""
-    before = server.answered_by_reactors(), transport_of(server).lookups_handed_over
+    before = server.answered_by_reactors(), server.transport.lookups_handed_over
     assert b'"code":0' in ask(client, whole)
-    settle(server)
+    server.settle()
     answered = server.answered_by_reactors() - before[0]
-    assert answered + transport_of(server).lookups_handed_over - before[1] == 1
+    assert answered + server.transport.lookups_handed_over - before[1] == 1
     return answered == 1
 
 
@@ -67,7 +66,7 @@ def test_without_a_policy_all_lookups_stay_in_the_lane(server: LiveServer) -> No
     with server.connect() as client:
         assert by_lane(server, client, look_up(CLIENTS[0], "T"))
         assert by_lane(server, client, signed("T"))
-        assert not server.call(lambda: reactors_of(server).remember_allowed(signed("T")))
+        assert not server.call(lambda: server.reactors.remember_allowed(signed("T")))
         guard(server, guarded=False)
         assert by_lane(server, client, look_up(CLIENTS[0], "T"))
 
@@ -83,7 +82,7 @@ def test_an_open_connection_follows_each_change_with_its_next_frame(server: Live
 @pytest.mark.parametrize("make", [signed, signed_binary])
 def test_a_signed_lookup_stays_in_the_lane_once_control_allowed_its_bytes(server: LiveServer, make) -> None:  # type: ignore[no-untyped-def]
     guard(server)
-    reactors = reactors_of(server)
+    reactors = server.reactors
     with server.connect() as client, server.connect() as other:
         assert not by_lane(server, client, make("T"))
         assert server.call(lambda: reactors.remember_allowed(make("T")))
@@ -102,19 +101,19 @@ def test_a_guarded_lookup_like_an_earlier_free_one_is_not_taken_for_allowed(serv
         assert by_lane(server, client, signed("T"))
         guard(server)
         assert not by_lane(server, client, signed("T"))
-        assert server.call(lambda: reactors_of(server).remember_allowed(signed("T")))
+        assert server.call(lambda: server.reactors.remember_allowed(signed("T")))
         assert by_lane(server, client, signed("T"))
         assert not by_lane(server, client, signed("U"))
 
 
 def test_a_change_forgets_what_was_allowed(server: LiveServer) -> None:
     guard(server)
-    assert server.call(lambda: reactors_of(server).remember_allowed(signed("T")))
+    assert server.call(lambda: server.reactors.remember_allowed(signed("T")))
     with server.connect() as client:
         assert by_lane(server, client, signed("T"))
         guard(server)
         assert not by_lane(server, client, signed("T"))
-        assert server.call(lambda: reactors_of(server).remember_allowed(signed("T")))
+        assert server.call(lambda: server.reactors.remember_allowed(signed("T")))
         assert by_lane(server, client, signed("T"))
 
 
@@ -125,17 +124,17 @@ def test_what_no_reactor_may_answer_is_not_remembered(server: LiveServer) -> Non
         signed("Ü"),
     ]  # fmt: skip
     for one in unanswered:
-        assert not server.call(lambda one=one: reactors_of(server).remember_allowed(one))
+        assert not server.call(lambda one=one: server.reactors.remember_allowed(one))
 
 
 def freed(server: LiveServer, client: Client) -> None:
     """Control answers the connection's next lookup, and lets the later ones stay in the lane."""
-    connection = connection_of(server, client)
+    connection = server.connection_of(client)
     with server.held_still():
         client.send(look_up(CLIENTS[0], "T"))
         server.loop.call_soon_threadsafe(connection.allow_lookups)
     assert b'"code":0' in client.receive_frame()
-    settle(server)
+    server.settle()
 
 
 def test_lookups_that_a_certificate_allows_stay_in_the_lane_until_the_policy_changes(server: LiveServer) -> None:
@@ -145,7 +144,7 @@ def test_lookups_that_a_certificate_allows_stay_in_the_lane_until_the_policy_cha
         freed(server, client)
         assert by_lane(server, client, look_up(CLIENTS[0], "T"))
         assert by_lane(server, client, signed("T"))
-        assert reactors_of(server).signed_lookups == 0
+        assert server.reactors.signed_lookups == 0
         with server.connect() as other:
             assert not by_lane(server, other, look_up(CLIENTS[0], "T"))
         guard(server)
@@ -156,7 +155,7 @@ def test_an_order_to_let_lookups_pass_from_before_the_change_has_no_effect(serve
     guard(server)
     with server.connect() as client:
         assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
-        connection = connection_of(server, client)
+        connection = server.connection_of(client)
         server.call(connection.allow_lookups)
         guard(server)
         assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
@@ -197,7 +196,7 @@ def test_each_lookup_that_would_be_refused_is_decided_and_named(
 def test_a_reactor_that_gets_a_connection_from_a_proxy_knows_what_may_pass(server: LiveServer) -> None:
     """It has never judged a connection, and needs the keys of the digests all the same."""
     guard(server)
-    assert server.call(lambda: reactors_of(server).remember_allowed(signed("T")))
+    assert server.call(lambda: server.reactors.remember_allowed(signed("T")))
     for _ in range(2):
         with server.connect() as client:
             client.send(v1("TCP4", "192.0.2.7", "192.0.2.1", 56324, 9876))
@@ -206,14 +205,14 @@ def test_a_reactor_that_gets_a_connection_from_a_proxy_knows_what_may_pass(serve
 
 
 def test_a_stranger_is_closed_when_it_connects_and_nobody_hears_of_it(server: LiveServer) -> None:
-    opened = transport_of(server).opened_total
+    opened = server.transport.opened_total
     guard(server, (OTHERS, HAS_EVIDENCE), close_strangers=True)
     for _ in range(3):
         with server.connect() as stranger:
             assert stranger.is_closed_by_server()
-    settle(server)
-    eventually(lambda: reactors_of(server).strangers_closed == 3)  # each is counted after it is closed
-    assert transport_of(server).opened_total == opened
+    server.settle()
+    eventually(lambda: server.reactors.strangers_closed == 3)  # each is counted after it is closed
+    assert server.transport.opened_total == opened
     guard(server, (LOCAL, HAS_EVIDENCE), close_strangers=True)
     with server.connect() as client:
         assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
@@ -225,8 +224,8 @@ def test_a_connection_that_became_a_stranger_is_closed_at_its_next_frame(server:
         guard(server, (OTHERS, HAS_EVIDENCE), close_strangers=True)
         client.send(look_up(CLIENTS[0], "T"))
         assert client.is_closed_by_server()
-    eventually(lambda: transport_of(server).endings[Ending.STRANGER] == 1)
-    assert reactors_of(server).strangers_closed == 1
+    eventually(lambda: server.transport.endings[Ending.STRANGER] == 1)
+    assert server.reactors.strangers_closed == 1
 
 
 @pytest.mark.parametrize(("address", "stays"), [("10.0.0.7", True), ("192.0.2.7", False)])

@@ -27,7 +27,6 @@ from tests.compiled.turns import LimitedHosts
 from tests.compiled.turns import host_of as compiled
 from tests.fast import host_rates as reference
 from tests.fast.host_rates import HostRates, Rates
-from tests.fast.steps import reactors_of
 from tests.hostile.conftest import NO_TIME_LIMIT
 from tests.hostile.crowd import hosts
 from tests.hostile.witness import MB
@@ -80,14 +79,14 @@ class Crowd:
 
     def move_clock(self) -> None:
         self.now_ms = max(self.now_ms + 1, int(time.monotonic() * 1000))
-        set_clock(reactors_of(self.server), self.now_ms)
+        set_clock(self.server.reactors, self.now_ms)
 
     def send(self, part: Part, data: bytes, size: int) -> None:
         """After ``data`` the server holds so many bytes of this client."""
         self.move_clock()
         part.client.send(data)
         part.size = size
-        eventually(lambda: reactors_of(self.server).incoming_bytes == self.total, every_s=0.001)
+        eventually(lambda: self.server.reactors.incoming_bytes == self.total, every_s=0.001)
 
     def more(self, part: Part, size: int) -> None:
         self.send(part, bytes(size), part.size + size)
@@ -133,7 +132,7 @@ def test_the_one_without_progress_goes_each_time(server: LiveServer) -> None:
             order.remove(part)
             crowd.parts.remove(part)
             part.client.close()
-            eventually(lambda: reactors_of(server).incoming_bytes == crowd.total, every_s=0.001)
+            eventually(lambda: server.reactors.incoming_bytes == crowd.total, every_s=0.001)
         crowd.fill(["127.0.0.1"])
         for part in [*order, finishing]:
             crowd.push_out(part)
@@ -217,7 +216,7 @@ def control_server(tmp_path: Path) -> Iterator[LiveServer]:
 @contextmanager
 def control_is_busy(control_server: LiveServer) -> Iterator[list[Client]]:
     """Control is blocked inside the block, and the first frame of each of these connections waits for it."""
-    reactors = reactors_of(control_server)
+    reactors = control_server.reactors
     with ExitStack() as stack:
         crowd = [stack.enter_context(control_server.connect()) for _ in range(CROWD)]
         with control_server.held_still():
@@ -232,15 +231,15 @@ def test_the_first_frame_of_every_connection_gets_to_control(control_server: Liv
     with ExitStack() as stack:
         with control_is_busy(control_server):
             newcomer = stack.enter_context(control_server.connect())
-            before = reactors_of(control_server).queued_bytes
+            before = control_server.reactors.queued_bytes
             newcomer.send(SMALL)
-            eventually(lambda: reactors_of(control_server).queued_bytes >= before + len(SMALL))
+            eventually(lambda: control_server.reactors.queued_bytes >= before + len(SMALL))
         assert newcomer.receive().code == REQUEST_CODE_NOT_SUPPORTED
 
 
 def test_a_registered_broker_has_room_of_its_own(control_server: LiveServer) -> None:
     """For a frame of any size, while none of its frames is at control: half of incomingBytesMax."""
-    reactors = reactors_of(control_server)
+    reactors = control_server.reactors
     with control_server.connect() as broker:
         registered(broker, Names())
         with control_is_busy(control_server):
@@ -256,7 +255,7 @@ def test_registered_brokers_take_half_of_the_total(tmp_path: Path) -> None:
     """Beyond it their frames wait like those of others."""
     limit = 32 * MB
     with LiveServer(tmp_path, 1, **{"rocketns.incomingBytesMax": limit}) as control_server, ExitStack() as stack:
-        reactors = reactors_of(control_server)
+        reactors = control_server.reactors
         brokers = [stack.enter_context(control_server.connect()) for _ in range(5)]
         for broker in brokers:
             registered(broker, Names())
@@ -273,7 +272,7 @@ def test_registered_brokers_take_half_of_the_total(tmp_path: Path) -> None:
 
 def test_all_who_wait_for_room_go_on_when_control_caught_up(control_server: LiveServer) -> None:
     """Frames too large for the reserve, of connections that have no other frame at control."""
-    reactors = reactors_of(control_server)
+    reactors = control_server.reactors
     with ExitStack() as stack:
         with control_is_busy(control_server):
             waiting = [stack.enter_context(control_server.connect()) for _ in range(3)]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually, frame, json_header
-from tests.fast.lookups import CLIENTS, look_up
-from tests.fast.steps import answer, carried, connection_of, reactors_of, settle
+from tests.compiled.parts import carried
+from tests.fast.lookups import CLIENTS, look_up, looked_up
 from tests.support.certificates import Files, authority
 from tests.support.inprocess import TimedServer
 from tests.support.live import LiveServer
@@ -80,27 +80,27 @@ def test_the_places_of_closed_connections_are_used_again(tmp_path: Path) -> None
     with LiveServer(tmp_path, reactors=1) as server:
         for _ in range(COME_AND_GO):
             with server.connect() as client:
-                answer(client)
-            eventually(lambda: carried(server) == [0], every_s=0.001)
+                looked_up(client)
+            eventually(lambda: carried(server.reactors) == [0], every_s=0.001)
         with server.connect() as client:
-            answer(client)
-            settle(server)
-            assert (connection_of(server, client)._number >> 32) & 0xFFFFFF < PLACES_MIN
+            looked_up(client)
+            server.settle()
+            assert (server.connection_of(client)._number >> 32) & 0xFFFFFF < PLACES_MIN
 
 
 def test_an_answer_for_a_closed_connection_does_not_reach_the_next_one_at_its_place(tmp_path: Path) -> None:
     """Control may answer before it learns that the connection is gone."""
     with LiveServer(tmp_path, reactors=1) as server:
         with server.connect() as gone:
-            answer(gone)
-            settle(server)
-            number = connection_of(server, gone)._number
-        eventually(lambda: carried(server) == [0], every_s=0.001)
+            looked_up(gone)
+            server.settle()
+            number = server.connection_of(gone)._number
+        eventually(lambda: carried(server.reactors) == [0], every_s=0.001)
         with server.connect() as client:
-            expected = answer(client)
-            server.call(lambda: reactors_of(server).reply(number, 0, b"not for you"))
-            settle(server)
-            assert answer(client) == expected
+            expected = looked_up(client)
+            server.call(lambda: server.reactors.reply(number, 0, b"not for you"))
+            server.settle()
+            assert looked_up(client) == expected
 
 
 def test_waiting_bytes_are_given_back(tmp_path: Path) -> None:
@@ -110,8 +110,8 @@ def test_waiting_bytes_are_given_back(tmp_path: Path) -> None:
         for _ in range(20):
             client.request(103, register_ext(body=body), body)
             client.request(206)
-        settle(server)
-        reactors = reactors_of(server)
+        server.settle()
+        reactors = server.reactors
         assert (reactors.queued_bytes, reactors.replied_bytes, reactors.incoming_bytes) == (0, 0, 0)
 
 
@@ -119,13 +119,13 @@ def test_the_reactors_get_new_connections_in_turn(tmp_path: Path) -> None:
     """Whatever they begin with."""
     with LiveServer(tmp_path, reactors=3) as server, ExitStack() as stack:
         for _ in range(6):
-            answer(stack.enter_context(server.connect()))
-        assert carried(server) == [2, 2, 2]
+            looked_up(stack.enter_context(server.connect()))
+        assert carried(server.reactors) == [2, 2, 2]
         for _ in range(3):
             client = stack.enter_context(server.connect())
             client.send(v1("TCP4", "192.0.2.7", "192.0.2.1", 56324, 443))
-            answer(client)
-        assert carried(server) == [3, 3, 3]
+            looked_up(client)
+        assert carried(server.reactors) == [3, 3, 3]
 
 
 def test_a_connection_that_shakes_hands_counts_until_it_is_closed(tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_a_connection_that_shakes_hands_counts_until_it_is_closed(tmp_path: Path
         with server.connect() as client:
             client.send(b"\x16")  # as TLS begins
             eventually(lambda: server.handshaking == 1)
-            assert reactors_of(server).connections == 1
-        eventually(lambda: reactors_of(server).connections == 0)
+            assert server.reactors.connections == 1
+        eventually(lambda: server.reactors.connections == 0)
 
 
 # Limits of one turn of a connection: bytes of answers, and memory for waiting input.
@@ -160,13 +160,13 @@ def test_answers_of_one_turn_are_bounded_by_bytes(small_turns: LiveServer) -> No
         for number in range(WIDE_ENOUGH):
             body = register_body([topic_config("wide"), topic_config("other")])
             client.request(103, register_ext(broker=f"b{number}", addr=f"10.0.0.{number}:1", body=body), body)
-        size = len(answer(client, "wide"))
-        settle(small_turns)
-        before = sum(reactors_of(small_turns).rounds)
+        size = len(looked_up(client, "wide"))
+        small_turns.settle()
+        before = sum(small_turns.reactors.rounds)
         client.send(look_up(CLIENTS[0], "wide") * LOOK_UPS)
         for _ in range(LOOK_UPS):
             client.receive_frame()
-        rounds = sum(reactors_of(small_turns).rounds) - before
+        rounds = sum(small_turns.reactors.rounds) - before
     assert rounds >= LOOK_UPS * size // (TURN_BYTES_MAX + size)
 
 
@@ -184,11 +184,11 @@ def test_records_of_one_byte_are_bounded_in_a_turn(tmp_path: Path) -> None:
             client.send(peer.encrypt(frame(json_header(9999))))
             records = b"".join(peer.encrypt(bytes([byte])) for byte in request * 100)
             client.send(records)
-            before = sum(reactors_of(server).rounds)
+            before = sum(server.reactors.rounds)
         plain = b""
         while plain.count(b'"code":17') < 100:
             plain += peer.decrypt(client.socket.recv(1 << 16))
-        assert sum(reactors_of(server).rounds) - before >= len(records) // RECORDS_BYTES_AT_ONCE
+        assert sum(server.reactors.rounds) - before >= len(records) // RECORDS_BYTES_AT_ONCE
 
 
 def test_the_rest_of_a_burst_keeps_no_large_buffer(small_turns: LiveServer) -> None:
@@ -200,8 +200,8 @@ def test_the_rest_of_a_burst_keeps_no_large_buffer(small_turns: LiveServer) -> N
             client.send(request * 2 * IN_FLIGHT_MAX + unfinished)
         for _ in range(2 * IN_FLIGHT_MAX):
             client.receive()
-        settle(small_turns)
-        eventually(lambda: reactors_of(small_turns).incoming_bytes <= SMALL_INPUT_MAX + len(unfinished))
+        small_turns.settle()
+        eventually(lambda: small_turns.reactors.incoming_bytes <= SMALL_INPUT_MAX + len(unfinished))
 
 
 # More lookups in one piece than a connection's turn can answer.

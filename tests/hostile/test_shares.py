@@ -21,7 +21,7 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.servers import NameServer
 from interop.harness.wire import ROCKETMQ, Client, binary_header, eventually, frame, json_header
 from tests.behaviour.conftest import Names
-from tests.fast.lookups import CLIENTS, look_up
+from tests.fast.lookups import looked_up
 from tests.hostile.conftest import StartLive
 from tests.hostile.crowd import HELD, hosts, registration, requests
 from tests.support.proxyheaders import v1
@@ -109,7 +109,7 @@ def test_a_host_that_announces_others_has_one_share(live: StartLive, request_: b
 
         def shares() -> set[str]:
             """Of each connection that control knows: whose share it has."""
-            return {one.host for one in server.controller.reactor_transport.connections}
+            return {one.host for one in server.transport.connections}
 
         assert server.call(shares) == {HOST}
 
@@ -127,8 +127,7 @@ def test_a_new_broker_has_room_beside_a_crowd(live: StartLive) -> None:
             for peer in crowd:
                 send_what_fits(peer, filling * 2)
             for _ in range(50):  # each in a later round of the reactor
-                client.send(look_up(CLIENTS[0], "none"))
-                client.receive_frame()
+                looked_up(client, "none")
             before = reactors.queued_bytes
             data = registration(names.cluster, names.broker)
             broker.send(data)

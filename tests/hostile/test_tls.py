@@ -21,7 +21,7 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually
 from rocketns._fast.connections.connection import Ending
 from tests.compiled.parts import tls_bytes
-from tests.fast.lookups import CLIENTS, look_up
+from tests.fast.lookups import CLIENTS, look_up, looked_up
 from tests.support.certificates import Files, authority
 from tests.support.ended import is_ended
 from tests.support.inprocess import TimedServer
@@ -55,8 +55,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
 
 
 def is_answered(client: Client) -> bool:
-    client.send(look_up(CLIENTS[0]))
-    return b'"opaque":7,' in client.receive_frame()
+    return b'"opaque":7,' in looked_up(client)
 
 
 @pytest.fixture
@@ -79,7 +78,7 @@ def descriptors_of(server: LiveServer) -> int:
 
 
 def ended(server: LiveServer, ending: Ending) -> int:
-    transport = server.controller.reactor_transport
+    transport = server.transport
     return server.call(lambda: transport.endings[ending])
 
 
@@ -289,10 +288,8 @@ def test_openssls_memory_is_bounded(tmp_path: Path) -> None:
         for client in stopped:
             client.send(hello)
         with TlsClient(server.port) as client, server.connect() as plain:
-            client.send(look_up(CLIENTS[0]))
-            client.receive_frame()
-            plain.send(look_up(CLIENTS[0]))
-            plain.receive_frame()
+            looked_up(client)
+            looked_up(plain)
         assert tls_bytes(server.reactors) <= 3 * 1024 * 1024
 
 
@@ -305,12 +302,10 @@ def test_a_newcomer_gets_in_where_idle_connections_of_one_host_have_all_memory(t
         idle = [stack.enter_context(TlsClient(server.port)) for _ in range(190)]
         for source in ("127.0.0.9", "127.0.0.10"):
             with TlsClient(server.port, source=source) as client:
-                client.send(look_up(CLIENTS[0]))
-                client.receive_frame()
+                looked_up(client)
         eventually(lambda: tls_bytes(server.reactors) <= 3 * 1024 * 1024)
         for client in (first, idle[-1]):
-            client.send(look_up(CLIENTS[0]))
-            client.receive_frame()
+            looked_up(client)
 
 
 class Mallinfo2(ctypes.Structure):
@@ -439,11 +434,10 @@ def test_a_client_certificate(tmp_path: Path) -> None:
     properties = tls_properties(Files.write(tmp_path / "files", ours.issue("server")), **asked)
     client_files = Files.write(tmp_path / "client", ours.issue("client"))
     with LiveServer(tmp_path, 1, **properties) as server:
-        transport = server.controller.reactor_transport
+        transport = server.transport
         for identity, names in ((client_files, ("CN=client",)), (None, ())):
             with TlsClient(server.port, context=any_server(identity)) as client:
-                client.send(look_up(CLIENTS[0]))
-                client.receive_frame()
+                looked_up(client)
                 [connection] = server.call(lambda: list(transport.connections))
                 assert (connection.is_tls, connection.peer_names) == (True, names)
             eventually(lambda: server.call(lambda: not list(transport.connections)))
@@ -484,11 +478,9 @@ def test_lookups_that_a_certificate_allows_are_the_reactors(tmp_path: Path, may:
         eventually(lambda: server.call(lambda: server.reactors.access_generation) > 0)
         with TlsClient(server.port, context=any_server(client_files)) as client:
             for answered in range(3):
-                client.send(look_up(CLIENTS[0]))
-                assert b'"code":17' in client.receive_frame()
+                assert b'"code":17' in looked_up(client)
                 assert server.answered_by_reactors() == (0 if is_counted else answered)
         with TlsClient(server.port) as client:
             for _ in range(2):
-                client.send(look_up(CLIENTS[0]))
-                assert b'"code":16' in client.receive_frame()
+                assert b'"code":16' in looked_up(client)
         assert server.answered_by_reactors() == (0 if is_counted else 2)

@@ -36,7 +36,7 @@ def is_answered(client: Client, before: bytes = b"") -> bool:
 
 @pytest.mark.parametrize("header", HEADERS)
 def test_a_header_from_elsewhere_closes_the_connection(distrusting: LiveServer, header: str) -> None:
-    transport = distrusting.controller.reactor_transport
+    transport = distrusting.transport
     with distrusting.connect() as client:
         client.send(HEADERS[header] + look_up(CLIENTS[0]))
         assert client.is_closed_by_server()

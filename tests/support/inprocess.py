@@ -14,6 +14,7 @@ from rocketns.config import Configuration
 from rocketns.namesrv_controller import NamesrvController
 from rocketns.processor.context import Now
 from rocketns.server.clock import Clock
+from rocketns.server.reactors.transport import ReactorConnection, ReactorTransport
 from tests.compiled.parts import carried, is_settled, set_clock, tls_bytes
 
 Result = TypeVar("Result")
@@ -98,13 +99,33 @@ class TimedServer:
             self.controller.run_due_jobs()
 
         self.call(step)
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until reactors and control have handled all messages."""
         eventually(lambda: self.call(lambda: is_settled(self.reactors)), every_s=0.001)
         self.call(lambda: None)
+
+    def connection_of(self, client: Client) -> ReactorConnection:
+        """Control's end of a connection that has sent something."""
+        address = "{}:{}".format(*client.socket.getsockname()[:2])
+
+        def find() -> ReactorConnection | None:
+            connections = self.call(lambda: list(self.transport.connections))
+            return next((one for one in connections if one.address == address), None)
+
+        found: ReactorConnection = eventually(find)
+        return found
 
     @property
     def reactors(self) -> Reactors:
         """The compiled side of the reactors."""
         return self.controller.reactors
+
+    @property
+    def transport(self) -> ReactorTransport:
+        """Control's side of the reactors."""
+        return self.controller.reactor_transport
 
     @property
     def connections(self) -> int:

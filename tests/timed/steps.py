@@ -7,7 +7,6 @@ import socket
 
 from interop.harness import codes
 from interop.harness.wire import Client, eventually
-from rocketns.server.reactors.transport import ReactorConnection
 from tests.support.inprocess import TimedServer
 
 SECOND = 1_000
@@ -20,18 +19,6 @@ def pass_time(server: TimedServer, ms: int, *, step_ms: int = SECOND) -> None:
         server.advance(step_ms)
     if ms % step_ms:
         server.advance(ms % step_ms)
-
-
-def connection_of(server: TimedServer, client: Client) -> ReactorConnection:
-    """The server's end of a connection that has sent something."""
-    host, port = client.socket.getsockname()[:2]
-
-    def find() -> ReactorConnection | None:
-        connections = server.call(lambda: list(server.controller.reactor_transport.connections))
-        return next((one for one in connections if one.address == f"{host}:{port}"), None)
-
-    found: ReactorConnection = eventually(find)
-    return found
 
 
 def wait_for_connections(server: TimedServer, count: int) -> None:

@@ -28,7 +28,7 @@ from tests.behaviour.steps import configs, query_version, registered, unregister
 from tests.behaviour.views import addrs, ask_route, group, route
 from tests.support.inprocess import TimedServer
 from tests.timed.conftest import TimedServerFactory
-from tests.timed.steps import SECOND, connection_of, is_open, pass_time, wait_for_connections
+from tests.timed.steps import SECOND, is_open, pass_time, wait_for_connections
 
 # The number of a connection that no reactor has.
 GONE = 0xFFFFFF << 32
@@ -39,13 +39,13 @@ def receive(server: TimedServer, connection: ReactorConnection, data: bytes) -> 
     at = 0
     while at < len(data):
         size = next_frame(data, at, FRAME_BYTES_MAX)
-        server.controller.reactor_transport.frame(connection._number, data[at : at + size], False, 0)
+        server.transport.frame(connection._number, data[at : at + size], False, 0)
         at += size
 
 
 def receive_and_lose(server: TimedServer, data: bytes) -> ReactorConnection:
     """A reactor hands over the frames of a connection, and its end. Nothing is at the other end."""
-    transport = server.controller.reactor_transport
+    transport = server.transport
 
     def tell() -> ReactorConnection:
         transport.opened(GONE, 0, False, ("127.0.0.1:1", None, b"", 0))
@@ -97,7 +97,7 @@ def test_no_broker_expires_while_a_request_of_it_waits(timed_server: TimedServer
     server = timed_server()
     with server.connect() as broker, server.connect() as client:
         registered(broker, names, heartbeatTimeoutMillis=1_000)
-        connection = connection_of(server, broker)
+        connection = server.connection_of(broker)
         connection.begin_request()
         pass_time(server, 6 * SECOND)
         assert group(client, names.broker) is not None
@@ -138,7 +138,7 @@ def assert_is_registered(client: Client, names: Names) -> None:
 def receive_while(server: TimedServer, new: Client, data: bytes, happens: object) -> None:
     """In one turn of the server's loop, let something happen; then the new connection's request arrives."""
     assert is_open(new)
-    connection = connection_of(server, new)
+    connection = server.connection_of(new)
 
     def step() -> None:
         assert callable(happens)
@@ -174,7 +174,7 @@ def test_many_brokers_that_end_at_once_all_go(timed_server: TimedServerFactory) 
     connections = [server.connect() for _ in brokers]
     for connection, names in zip(connections, brokers, strict=True):
         registered(connection, names)
-    channels = [connection_of(server, connection) for connection in connections]
+    channels = [server.connection_of(connection) for connection in connections]
     server.call(lambda: [connection.abort(Cause.CHANNEL_CLOSE) for connection in channels])
     with server.connect() as client:
         wait_for_connections(server, 1)
