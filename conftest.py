@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import resource
 from collections import Counter
 from collections.abc import Generator
@@ -31,14 +29,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     check(name for mark in item.iter_markers("needs") for name in mark.args)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """A test that is a coroutine runs on a loop of its own, or as its folder's fixture ``run_coroutine`` does it."""
-    if not inspect.iscoroutinefunction(pyfuncitem.obj):
-        return None
-    given = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
-    pyfuncitem.funcargs.get("run_coroutine", asyncio.run)(pyfuncitem.obj(**given))
-    return True
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """The event loop of tests that are coroutines."""
+    return "asyncio"
 
 
 @pytest.hookimpl(trylast=True)

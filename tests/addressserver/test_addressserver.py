@@ -19,12 +19,11 @@ from rocketns.addressserver import listing as listing_module
 from rocketns.addressserver import server as server_module
 from rocketns.addressserver.listing import LISTED_S, STALE_S, ReadyNameServers, asked_addresses
 from rocketns.addressserver.server import REQUESTS_PER_S_MAX, AddressServer
-from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration, DiscoveryConfig
 from rocketns.protocol.codes import ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand
 from rocketns.server.http.connections import HttpGate
-from tests.client.peers import CLOSED, WAIT_S, Serve, answer, peer, run, serving
+from tests.client.peers import CLOSED, WAIT_S, Serve, answer, peer, remoting, serving
 from tests.support.certificates import Files, authority
 from tests.support.tlsclient import any_server
 from tests.support.tlsfiles import tls_properties
@@ -91,57 +90,51 @@ def answering(codes: list[int]) -> Serve:
     return serving(next_answer)
 
 
-def listed_after(codes: list[int], monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+async def listed_after(codes: list[int], monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether a name server with these answers is listed, after each of them."""
     monkeypatch.setattr(listing_module, "ANSWER_WITHIN_S", 30.0)
-    found = []
-
-    async def test(client: RemotingClient) -> None:
+    found, count = [], len(codes)
+    async with remoting() as client, peer(answering(codes)) as one:
         listing = ReadyNameServers(client, SerializeType.JSON)
-        count = len(codes)
-        async with peer(answering(codes)) as one:
-            listing.set_addresses({"ns-1:9876": one.addr})
-            for _ in range(count):
-                await listing.ask_all()
-                found.append(listing.listed(asyncio.get_running_loop().time()) == ("ns-1:9876",))
-
-    run(test)
+        listing.set_addresses({"ns-1:9876": one.addr})
+        for _ in range(count):
+            await listing.ask_all()
+            found.append(listing.listed(asyncio.get_running_loop().time()) == ("ns-1:9876",))
     return found
 
 
 @pytest.mark.parametrize("code", [ResponseCode.SUCCESS, ResponseCode.TOPIC_NOT_EXIST, ResponseCode.NO_PERMISSION])
-def test_a_server_that_answers_lookups_is_ready(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_answers_lookups_is_ready(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also without brokers: they must find it before they can register."""
-    assert listed_after([code], monkeypatch) == [True]
+    assert await listed_after([code], monkeypatch) == [True]
 
 
 @pytest.mark.parametrize("code", [ResponseCode.SYSTEM_ERROR, ResponseCode.GO_AWAY, 3])
-def test_a_server_that_answers_no_lookup_is_no_longer_listed(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_answers_no_lookup_is_no_longer_listed(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lookups get SYSTEM_ERROR during needWaitForService, and GO_AWAY during a graceful shutdown."""
-    assert listed_after([0, code, 0], monkeypatch) == [True, False, True]
+    assert await listed_after([0, code, 0], monkeypatch) == [True, False, True]
 
 
-def test_a_busy_name_server_stays_listed_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert listed_after([ResponseCode.SYSTEM_BUSY, 0, ResponseCode.SYSTEM_BUSY], monkeypatch) == [False, True, True]
+async def test_a_busy_name_server_stays_listed_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert await listed_after([ResponseCode.SYSTEM_BUSY, 0, ResponseCode.SYSTEM_BUSY], monkeypatch) == [
+        False,
+        True,
+        True,
+    ]
 
 
-def test_one_that_is_silent_or_gone_delays_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_that_is_silent_or_gone_delays_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is listed while the silent one still has time to answer."""
     monkeypatch.setattr(listing_module, "ANSWER_WITHIN_S", 10 * WAIT_S)
 
-    async def test(client: RemotingClient) -> None:
+    async with remoting() as client, peer(answering([0])) as well, peer(answering([])) as silent:
         listing = ReadyNameServers(client, SerializeType.JSON)
-        async with peer(answering([0])) as well, peer(answering([])) as silent:
-            listing.set_addresses(
-                {"a:1": silent.addr, "b:1": well.addr, "c:1": CLOSED, "d:1": "no-such-host.invalid:1"}
-            )
-            waiting = asyncio.ensure_future(listing.ask_all())
-            while not (found := listing.listed(asyncio.get_running_loop().time())):
-                await asyncio.sleep(0)
-            assert (found, waiting.done()) == (("b:1",), False)
-            waiting.cancel()
-
-    run(test)
+        listing.set_addresses({"a:1": silent.addr, "b:1": well.addr, "c:1": CLOSED, "d:1": "no-such-host.invalid:1"})
+        waiting = asyncio.ensure_future(listing.ask_all())
+        while not (found := listing.listed(asyncio.get_running_loop().time())):
+            await asyncio.sleep(0)
+        assert (found, waiting.done()) == (("b:1",), False)
+        waiting.cancel()
 
 
 PORT = 9876
@@ -162,33 +155,30 @@ PORT = 9876
          {"localhost:9877": "localhost:9877", "127.0.0.1:9876": "127.0.0.1:9876"}),
     ],
 )  # fmt: skip
-def test_the_server_itself_is_listed_by_one_address_and_asked_at_a_local_one(
+async def test_the_server_itself_is_listed_by_one_address_and_asked_at_a_local_one(
     config: DiscoveryConfig, bind_address: str, asked: dict[str, str]
 ) -> None:
     """The server may not be able to reach its own announced address, for instance a mapped port."""
-    assert asyncio.run(asked_addresses(config, bind_address, PORT)) == asked
+    assert await asked_addresses(config, bind_address, PORT) == asked
 
 
-def test_no_more_requests_are_answered_in_a_second_than_stated() -> None:
+async def test_no_more_requests_are_answered_in_a_second_than_stated() -> None:
     """By the times for which the loop is told to wait."""
     pauses_s: list[float] = []
     count = 10
 
-    async def steps() -> None:
-        loop, gate, begun = asyncio.get_running_loop(), HttpGate(requests_per_s_max=REQUESTS_PER_S_MAX), list[object]()
+    loop, gate, begun = asyncio.get_running_loop(), HttpGate(requests_per_s_max=REQUESTS_PER_S_MAX), list[object]()
 
-        def soon(delay_s: float, step: Callable[[], None]) -> None:
-            pauses_s.append(delay_s)
-            loop.call_soon(step)
+    def soon(delay_s: float, step: Callable[[], None]) -> None:
+        pauses_s.append(delay_s)
+        loop.call_soon(step)
 
-        with mock.patch.object(loop, "call_later", soon):
-            for _ in range(count):
-                guard = mock.Mock(host="a", next_turn=lambda: begun.append(None))
-                gate.turns.want(guard)
-            while len(begun) < count:
-                await asyncio.sleep(0)
-
-    asyncio.run(steps())
+    with mock.patch.object(loop, "call_later", soon):
+        for _ in range(count):
+            guard = mock.Mock(host="a", next_turn=lambda: begun.append(None))
+            gate.turns.want(guard)
+        while len(begun) < count:
+            await asyncio.sleep(0)
     assert sum(pauses_s) >= count / REQUESTS_PER_S_MAX
 
 

@@ -13,11 +13,10 @@ import pytest
 from interop.harness import codes
 from rocketns.client import seeding
 from rocketns.client.name_server import NameServer
-from rocketns.client.remoting_client import RemotingClient
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.prior_routes import PriorRoutes
-from tests.client.peers import CLOSED, Serve, answer, peer, run, serving
+from tests.client.peers import CLOSED, Serve, answer, peer, remoting, serving
 
 EPOCH_MS = 1_700_000_000_000
 GROUP = {"cluster": "c", "brokerName": "b", "brokerAddrs": {"0": "10.0.0.1:10911", "1": "10.0.0.2:10911"}}
@@ -45,36 +44,30 @@ def answering(answers: Answers) -> Serve:
     return serving(answer_to)
 
 
-def seeded(*servers: Serve | str, within_s: float = 20) -> PriorRoutes | None:
+async def seeded(*servers: Serve | str, within_s: float = 20) -> PriorRoutes | None:
     """The routes read from these servers; a text is an address."""
-    found: list[PriorRoutes | None] = []
-
-    async def test(client: RemotingClient) -> None:
-        async with AsyncExitStack() as stack:
-            addrs = [one if isinstance(one, str) else (await stack.enter_async_context(peer(one))).addr
-                     for one in servers]  # fmt: skip
-            seeds = [NameServer(client, addr, SerializeType.JSON) for addr in addrs]
-            found.append(await seeding.seeded_routes(seeds, within_s, EPOCH_MS))
-
-    run(test)
-    return found[0]
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(remoting())
+        addrs = [one if isinstance(one, str) else (await stack.enter_async_context(peer(one))).addr for one in servers]
+        seeds = [NameServer(client, addr, SerializeType.JSON) for addr in addrs]
+        return await seeding.seeded_routes(seeds, within_s, EPOCH_MS)
 
 
-def test_equal_names_are_one_object() -> None:
+async def test_equal_names_are_one_object() -> None:
     """The tables have one for each topic: it is kept once, and compared by identity."""
     group, queues = (one | {"brokerName": "broker"} for one in (GROUP, QUEUES))
     route = {"brokerDatas": [group], "queueDatas": [queues], "topicQueueMappingByBroker": {"broker": {}}}
-    known = seeded(answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"broker": group}}, LOOKUP: route}))
+    known = await seeded(answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"broker": group}}, LOOKUP: route}))
     assert known is not None
     (name,) = known.groups
     held = [name for of_topic in (known.topics, known.mappings) for brokers in of_topic.values() for name in brokers]
     assert (len(held), {id(one) for one in held}) == (4, {id(name)})
 
 
-def test_a_route_drops_brokers_that_the_cluster_info_lacks() -> None:
+async def test_a_route_drops_brokers_that_the_cluster_info_lacks() -> None:
     """A broker that registered meanwhile, and queues of a broker that is gone."""
     other = QUEUES | {"brokerName": "other"}
-    known = seeded(answering(WHOLE | {LOOKUP: ROUTE | {"queueDatas": [other, QUEUES]}}))
+    known = await seeded(answering(WHOLE | {LOOKUP: ROUTE | {"queueDatas": [other, QUEUES]}}))
     assert known is not None
     assert known.topics["T"].keys() == {"b"}
 
@@ -95,11 +88,11 @@ WRONG: dict[str, tuple[Serve | str, str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_peer_that_gives_no_routes_is_left_out_and_the_next_is_taken(
+async def test_a_peer_that_gives_no_routes_is_left_out_and_the_next_is_taken(
     name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     serve, reason = WRONG[name]
-    known = seeded(serve, answering(WHOLE))
+    known = await seeded(serve, answering(WHOLE))
     assert known is not None
     assert known.topics.keys() == {"T", "U"}
     [left_out] = [one.getMessage() for one in caplog.records if "is left out" in one.getMessage()]
@@ -111,15 +104,17 @@ async def silence(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -
         pass
 
 
-def test_the_whole_time_is_bounded(caplog: pytest.LogCaptureFixture) -> None:
-    assert seeded(silence, answering(WHOLE), within_s=0.3) is None
+async def test_the_whole_time_is_bounded(caplog: pytest.LogCaptureFixture) -> None:
+    assert await seeded(silence, answering(WHOLE), within_s=0.3) is None
     assert "took longer than seedSeconds" in caplog.text
     assert "brokers appear as they register" in caplog.text
 
 
-def test_queues_beyond_the_bound_are_refused(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+async def test_queues_beyond_the_bound_are_refused(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(seeding, "ENTRIES_MAX", 2)
-    assert seeded(answering(WHOLE)) is not None
+    assert await seeded(answering(WHOLE)) is not None
     monkeypatch.setattr(seeding, "ENTRIES_MAX", 1)
-    assert seeded(answering(WHOLE)) is None
+    assert await seeded(answering(WHOLE)) is None
     assert "it has more than 1 queues of topics on brokers" in caplog.text

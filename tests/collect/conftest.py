@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
-from contextlib import nullcontext
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -19,21 +17,12 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def bench() -> Bench:
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    return "asyncio", {"loop_factory": VirtualTime}
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
     """It watches while the test runs."""
-    return Bench(script())
-
-
-@pytest.fixture(autouse=True)
-def run_coroutine(request: pytest.FixtureRequest) -> Callable[[Coroutine[None, None, None]], None]:
-    watching = request.getfixturevalue("bench") if "bench" in request.fixturenames else nullcontext()
-
-    async def beside(test: Coroutine[None, None, None]) -> None:
-        async with watching:
-            await test
-
-    def run(test: Coroutine[None, None, None]) -> None:
-        with asyncio.Runner(loop_factory=VirtualTime) as runner:
-            runner.run(beside(test))
-
-    return run
+    async with Bench(script()) as watching:
+        yield watching

@@ -49,72 +49,67 @@ def broker(name: str = "broker-a", **more: Any) -> FakeBroker:
     return FakeBroker(name=name, **(fields | more))
 
 
-def found(*brokers: FakeBroker, group: str = "readers", topics: tuple[str, ...] = ("Orders",)) -> list[Diagnosis]:
+async def examined(*brokers: FakeBroker, **options: Any) -> tuple[Report, FakeNameServer]:
+    """The report about these brokers, and the name server that has them."""
+    name_server = FakeNameServer()
+    async with listening(name_server, *brokers):
+        name_server.shows(*brokers)
+        return await examine(name_server, **options), name_server
+
+
+async def found(*brokers: FakeBroker, group: str = "readers", topics: tuple[str, ...] = ("Orders",)) -> list[Diagnosis]:
     """What is wrong with the group."""
-
-    async def scene() -> list[Diagnosis]:
-        name_server = FakeNameServer()
-        async with listening(name_server, *brokers):
-            name_server.shows(*brokers)
-            report = await examine(name_server, topics=topics, groups=(group,))
-            return [one for one in report.of(Health.ILL) if one.check == "group"]
-
-    return asyncio.run(scene())
+    report, _ = await examined(*brokers, topics=topics, groups=(group,))
+    return [one for one in report.of(Health.ILL) if one.check == "group"]
 
 
 @pytest.mark.parametrize("topics", [("Orders",), ()])
-def test_group_that_consumes_is_well(topics: tuple[str, ...]) -> None:
-    assert not found(broker(), broker("broker-b"), topics=topics)
+async def test_group_that_consumes_is_well(topics: tuple[str, ...]) -> None:
+    assert not await found(broker(), broker("broker-b"), topics=topics)
 
 
-def test_slaves_have_no_consumers_while_their_master_is_there() -> None:
-    assert not found(broker(), broker(broker_id=1, consumers={}))
+async def test_slaves_have_no_consumers_while_their_master_is_there() -> None:
+    assert not await found(broker(), broker(broker_id=1, consumers={}))
 
 
-def test_group_that_some_brokers_lack_exists() -> None:
+async def test_group_that_some_brokers_lack_exists() -> None:
     """Consumers that are gone were connected to one of them."""
-    (finding,) = found(broker(consumers={}), broker("broker-b", groups={}, consumers={}))
+    (finding,) = await found(broker(consumers={}), broker("broker-b", groups={}, consumers={}))
     assert "No consumer of the group readers is connected" in finding.sentence
 
 
-def test_consumption_that_is_switched_off_is_switched_on_and_all_else_is_kept() -> None:
-    (finding,) = found(broker(groups={"readers": group("readers", consumeEnable=False, retryMaxTimes=3)}))
+async def test_consumption_that_is_switched_off_is_switched_on_and_all_else_is_kept() -> None:
+    (finding,) = await found(broker(groups={"readers": group("readers", consumeEnable=False, retryMaxTimes=3)}))
     assert finding.weight is Weight.PRECISELY
     assert "-s true -m true -d true -q 1 -r 3 -i 0 -w 1 -a true -o false" in finding.commands[0]
 
 
-def test_consumers_that_subscribe_another_topic() -> None:
-    (finding,) = found(broker(consumers={"readers": connected("Order", "%RETRY%readers")}))
+async def test_consumers_that_subscribe_another_topic() -> None:
+    (finding,) = await found(broker(consumers={"readers": connected("Order", "%RETRY%readers")}))
     assert "they subscribe Order (" in finding.evidence[0]
 
 
 @pytest.mark.usefixtures("at_once")
-def test_group_whose_offsets_do_not_move_is_stuck() -> None:
-    (finding,) = found(broker(offsets={"readers": [("Orders", 10, 4), ("Orders", 3, 3)]}))
+async def test_group_whose_offsets_do_not_move_is_stuck() -> None:
+    (finding,) = await found(broker(offsets={"readers": [("Orders", 10, 4), ("Orders", 3, 3)]}))
     assert "6 messages wait" in finding.sentence
 
 
-def test_offsets_of_a_group_that_broadcasts_are_not_looked_at() -> None:
+async def test_offsets_of_a_group_that_broadcasts_are_not_looked_at() -> None:
     """Its consumers keep them."""
     one = broker(offsets={"readers": [("Orders", 10, 0)]},
                  consumers={"readers": connected("Orders", model="BROADCASTING")})  # fmt: skip
-    assert not found(one)
+    assert not await found(one)
     assert one.received[208] == 1
 
 
-def test_brokers_that_refuse_to_say_leave_the_group_unknown() -> None:
+async def test_brokers_that_refuse_to_say_leave_the_group_unknown() -> None:
     class Closed(FakeBroker):
         def answer(self, request: Any) -> Reply:
             return (NO_PERMISSION, b"") if request.code in (201, 203, 208, 352) else super().answer(request)
 
-    async def scene() -> list[Diagnosis]:
-        one, name_server = Closed(topics={"Orders": topic("Orders")}), FakeNameServer()
-        async with listening(name_server, one):
-            name_server.shows(one)
-            report = await examine(name_server, topics=("Orders",), groups=("readers",))
-            return [finding for finding in report.of(Health.UNKNOWN) if finding.check == "group"]
-
-    (finding,) = asyncio.run(scene())
+    report, _ = await examined(Closed(topics={"Orders": topic("Orders")}), topics=("Orders",), groups=("readers",))
+    (finding,) = [one for one in report.of(Health.UNKNOWN) if one.check == "group"]
     assert "code 16" in finding.evidence[0]
     assert "ROCKETNS_SECRET_KEY" in finding.commands[0]
 
@@ -141,81 +136,58 @@ def full_broker(name: str = "broker-a", **more: Any) -> FakeBroker:
 
 
 @pytest.mark.usefixtures("at_once")
-def test_whole_run_stays_within_its_stated_numbers() -> None:
-    async def scene() -> None:
-        asked, name_server = full_broker(), FakeNameServer()
-        async with listening(asked, name_server):
-            name_server.shows(asked)
-            report = await examine(name_server, topics=("Orders", "Missing"), groups=("readers", "strangers"),
-                                   client_version=513)  # fmt: skip
-        assert name_server.received == {106: 1, 206: 1, 219: 1, 319: 1, 105: 4, DIGESTS: 1}
-        assert asked.received == {28: 1, 26: 1, 351: 2, 203: 2, 208: 6, 201: 1}
-        assert asked.connects == name_server.connects == 1
-        assert report.facts.requests == name_server.received.total() + asked.received.total()
-
-    asyncio.run(scene())
+async def test_whole_run_stays_within_its_stated_numbers() -> None:
+    asked, wanted = full_broker(), {"topics": ("Orders", "Missing"), "groups": ("readers", "strangers")}
+    report, name_server = await examined(asked, **wanted, client_version=513)
+    assert name_server.received == {106: 1, 206: 1, 219: 1, 319: 1, 105: 4, DIGESTS: 1}
+    assert asked.received == {28: 1, 26: 1, 351: 2, 203: 2, 208: 6, 201: 1}
+    assert asked.connects == name_server.connects == 1
+    assert report.facts.requests == name_server.received.total() + asked.received.total()
 
 
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("version", [513, V4_9_7])
 @pytest.mark.parametrize("settings", [{}, {"autoCreateSubscriptionGroup": "false"}], ids=["creates", "creates none"])
-def test_nothing_is_asked_that_changes_something(version: int, settings: dict[str, str]) -> None:
-    async def scene() -> None:
-        brokers = [full_broker(f"broker-{n}", version=version, settings=settings) for n in range(3)]
-        name_server = FakeNameServer()
-        async with listening(*brokers, name_server):
-            name_server.shows(*brokers[:2])
-            before = [dict(one.groups) for one in brokers]
-            await examine(name_server, topics=("Orders", "Missing"), groups=("readers", "strangers"),
-                          brokers=(brokers[2].addr,), client_version=513)  # fmt: skip
-        assert set(name_server.received) <= READS_OF_NAME_SERVERS
-        asked = set(sum((one.received for one in brokers), Counter()))
-        assert asked <= READS_OF_BROKERS | ({352} if settings else set())
-        assert [one.groups for one in brokers] == before
-
-    asyncio.run(scene())
+async def test_nothing_is_asked_that_changes_something(version: int, settings: dict[str, str]) -> None:
+    brokers = [full_broker(f"broker-{n}", version=version, settings=settings) for n in range(3)]
+    name_server = FakeNameServer()
+    async with listening(*brokers, name_server):
+        name_server.shows(*brokers[:2])
+        before = [dict(one.groups) for one in brokers]
+        await examine(name_server, topics=("Orders", "Missing"), groups=("readers", "strangers"),
+                      brokers=(brokers[2].addr,), client_version=513)  # fmt: skip
+    assert set(name_server.received) <= READS_OF_NAME_SERVERS
+    asked = set(sum((one.received for one in brokers), Counter()))
+    assert asked <= READS_OF_BROKERS | ({352} if settings else set())
+    assert [one.groups for one in brokers] == before
 
 
-def test_system_group_is_never_asked_for_by_name() -> None:
+async def test_system_group_is_never_asked_for_by_name() -> None:
     """A broker creates such groups whatever its configuration says (enableCreateSysGroup)."""
 
-    async def scene() -> None:
-        broker, name_server = FakeBroker(settings={"autoCreateSubscriptionGroup": "false"}), FakeNameServer()
-        async with listening(broker, name_server):
-            name_server.shows(broker)
-            await examine(name_server, groups=("CID_RMQ_SYS_X",))
-        assert broker.received[352] == 0
-
-    asyncio.run(scene())
+    broker = FakeBroker(settings=NEVER)
+    await examined(broker, groups=("CID_RMQ_SYS_X",))
+    assert broker.received[352] == 0
 
 
-def test_of_a_large_fleet_some_brokers_of_each_cluster_are_asked() -> None:
-    async def scene() -> None:
-        broker, name_server = FakeBroker(), FakeNameServer()
-        async with listening(broker, name_server):
-            port = broker.addr.rpartition(":")[2]
-            for number in range(100):
-                cluster = "small" if number == 50 else "large"
-                name_server.show(f"broker-{number}", 0, f"127.0.1.{number + 1}:{port}", cluster)
-            report = await examine(name_server)
-        assert len(report.facts.addresses) == BROKERS_MAX
-        assert report.facts.left_out == 100 - BROKERS_MAX
-        assert f"127.0.1.51:{port}" in report.facts.addresses
-
-    asyncio.run(scene())
+async def test_of_a_large_fleet_some_brokers_of_each_cluster_are_asked() -> None:
+    broker, name_server = FakeBroker(), FakeNameServer()
+    async with listening(broker, name_server):
+        port = broker.addr.rpartition(":")[2]
+        for number in range(100):
+            cluster = "small" if number == 50 else "large"
+            name_server.show(f"broker-{number}", 0, f"127.0.1.{number + 1}:{port}", cluster)
+        report = await examine(name_server)
+    assert len(report.facts.addresses) == BROKERS_MAX
+    assert report.facts.left_out == 100 - BROKERS_MAX
+    assert f"127.0.1.51:{port}" in report.facts.addresses
 
 
-def test_secrets_of_a_configuration_are_not_kept() -> None:
-    async def scene() -> None:
-        broker, name_server = FakeBroker(), FakeNameServer()
-        async with listening(broker, name_server):
-            name_server.shows(broker)
-            report = await examine(name_server)
-        (found,) = report.facts.brokers
-        assert found.setting("brokerName") == "broker-a"
-        assert "secretOfSomebody" not in (found.configuration or {})
-
-    asyncio.run(scene())
+async def test_secrets_of_a_configuration_are_not_kept() -> None:
+    report, _ = await examined(FakeBroker())
+    (found,) = report.facts.brokers
+    assert found.setting("brokerName") == "broker-a"
+    assert "secretOfSomebody" not in (found.configuration or {})
 
 
 @pytest.mark.parametrize(
@@ -229,19 +201,14 @@ def test_clock_is_known_to_a_second_and_what_the_answer_took(runtime: str, ran_s
     assert bodies.clock(body, now_s - 0.25, now_s + 0.5) == BrokerClock(-500, 1250)
 
 
-def test_table_of_topics_that_cannot_be_read_ends_nothing() -> None:
+async def test_table_of_topics_that_cannot_be_read_ends_nothing() -> None:
     class Broken(FakeBroker):
         def answer(self, request: RemotingCommand) -> Reply:
             table = b'{"topicConfigTable":{"Orders":{"perm":}}}'
             return (0, table) if request.code == 21 else super().answer(request)
 
-    async def scene() -> Report:
-        name_server, hostile = FakeNameServer(), Broken(version=V4_9_7)
-        async with listening(name_server, hostile):
-            name_server.shows(hostile)
-            return await examine(name_server, topics=("Orders",))
-
-    (one,) = asyncio.run(scene()).facts.brokers
+    report, _ = await examined(Broken(version=V4_9_7), topics=("Orders",))
+    (one,) = report.facts.brokers
     assert (one.version, one.topics) == (V4_9_7, {})
 
 
@@ -337,8 +304,8 @@ async def asked_about(serve: Serve, topics: tuple[str, ...] = ("Orders",)) -> Re
      (send_garbage, Reaction.OTHER_PROTOCOL), (flood, Reaction.OTHER_PROTOCOL), (send_huge, Reaction.OTHER_PROTOCOL)],
     ids=["hangs", "closes", "HTTP", "garbage", "floods", "huge frame"],
 )  # fmt: skip
-def test_hostile_broker_costs_little_and_is_told_apart(serve: Serve, outcome: Reaction) -> None:
-    (found,) = asyncio.run(asked_about(serve)).facts.addresses.values()
+async def test_hostile_broker_costs_little_and_is_told_apart(serve: Serve, outcome: Reaction) -> None:
+    (found,) = (await asked_about(serve)).facts.addresses.values()
     assert found.outcome is outcome
 
 
@@ -363,23 +330,18 @@ LIES: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("body", LIES.values(), ids=LIES)
-def test_answers_that_lie_are_as_if_there_were_none(body: bytes) -> None:
+async def test_answers_that_lie_are_as_if_there_were_none(body: bytes) -> None:
     class Liar(FakeBroker):
         def answer(self, _request: RemotingCommand) -> tuple[int, bytes]:
             return 0, body
 
-    async def scene() -> Report:
-        broker, name_server = Liar(topics={"Orders": topic("Orders")}), FakeNameServer()
-        async with listening(broker, name_server):
-            name_server.shows(broker)
-            return await examine(name_server, topics=("Orders", "Missing"), groups=("readers",), client_version=513)
-
-    report = asyncio.run(scene())
+    liar, wanted = Liar(topics={"Orders": topic("Orders")}), {"topics": ("Orders", "Missing"), "groups": ("readers",)}
+    report, _ = await examined(liar, **wanted, client_version=513)
     assert report.facts.broker(next(iter(report.facts.addresses))) is not None
     assert report.findings
 
 
-def test_broker_that_answers_slowly_is_left_after_a_time() -> None:
+async def test_broker_that_answers_slowly_is_left_after_a_time() -> None:
     """Each answer is in time, and there may be many of them. The first ones come at once."""
 
     async def slowly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -391,5 +353,5 @@ def test_broker_that_answers_slowly_is_left_after_a_time() -> None:
                 await asyncio.sleep(0)
             writer.write(frame(json_header(0, opaque=request.opaque, flag=1), b"{}"))
 
-    (broker,) = asyncio.run(asked_about(slowly, tuple(f"topic-{n}" for n in range(50)))).facts.brokers
+    (broker,) = (await asked_about(slowly, tuple(f"topic-{n}" for n in range(50)))).facts.brokers
     assert 0 < len(broker.topics) < 50

@@ -30,25 +30,22 @@ def free_port() -> Iterator[int]:
         yield bound.getsockname()[1]
 
 
-def refuses(addr: str, resolver: Resolve = resolve) -> bool:
-    async def ask() -> bool:
-        reach = ReachRules([ip_network("127.0.0.0/8")], resolver)
-        try:
-            return await reach_module.refuses(reach, addr, None)
-        finally:
-            reach.close()
-
-    return asyncio.run(ask())
+async def refuses(addr: str, resolver: Resolve = resolve) -> bool:
+    reach = ReachRules([ip_network("127.0.0.0/8")], resolver)
+    try:
+        return await reach_module.refuses(reach, addr, None)
+    finally:
+        reach.close()
 
 
-def test_a_host_name_refuses_if_all_its_addresses_do(free_port: int) -> None:
+async def test_a_host_name_refuses_if_all_its_addresses_do(free_port: int) -> None:
     one = (socket.AF_INET, ("127.0.0.1", free_port))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         other = (socket.AF_INET, listening.getsockname())
-        assert refuses("broker-a:1", lambda _host, _port: [one, one])
-        assert not refuses("broker-a:1", lambda _host, _port: [one, other])
-        assert not refuses("broker-a:1", lambda _host, _port: [])
-        assert not refuses("broker-a:1", lambda _host, _port: [one] * 9)
+        assert await refuses("broker-a:1", lambda _host, _port: [one, one])
+        assert not await refuses("broker-a:1", lambda _host, _port: [one, other])
+        assert not await refuses("broker-a:1", lambda _host, _port: [])
+        assert not await refuses("broker-a:1", lambda _host, _port: [one] * 9)
 
 
 class _World:
@@ -93,40 +90,34 @@ class _World:
             await asyncio.sleep(0)
 
 
-def test_it_asks_each_address_once_and_again_after_a_while() -> None:
-    async def run() -> None:
-        world = _World(2)
-        await world.tick()
-        assert world.asked == ["a0:1", "a1:1"]
-        await world.tick(100 * ASK_INTERVAL_MS)
-        assert len(world.asked) == 2, "asked again before the answer came"
-        await world.answer("a0:1", refused=False)
-        await world.answer("a1:1", refused=False)
-        await world.tick(ASK_INTERVAL_MS - 1)
-        assert len(world.asked) == 2
-        await world.tick(1)
-        assert sorted(world.asked[2:]) == ["a0:1", "a1:1"]
-        assert world.expired == []
-
-    asyncio.run(run())
+async def test_it_asks_each_address_once_and_again_after_a_while() -> None:
+    world = _World(2)
+    await world.tick()
+    assert world.asked == ["a0:1", "a1:1"]
+    await world.tick(100 * ASK_INTERVAL_MS)
+    assert len(world.asked) == 2, "asked again before the answer came"
+    await world.answer("a0:1", refused=False)
+    await world.answer("a1:1", refused=False)
+    await world.tick(ASK_INTERVAL_MS - 1)
+    assert len(world.asked) == 2
+    await world.tick(1)
+    assert sorted(world.asked[2:]) == ["a0:1", "a1:1"]
+    assert world.expired == []
 
 
-def test_a_host_with_many_brokers_delays_no_other() -> None:
+async def test_a_host_with_many_brokers_delays_no_other() -> None:
     """Hosts take turns, and one that announced many has some asked in each tick."""
 
-    async def run() -> None:
-        world = _World(OF_HOST_IN_TICK_MAX + 9)
-        keys = [*world.manager.tables.unconfirmed]
-        for key in keys[:-1]:
-            world.manager.tables.unconfirmed[key].announced_by = "10.0.0.1"
-        await world.tick()
-        assert world.asked[:3] == [keys[0].addr, keys[-1].addr, keys[1].addr]
-        assert len(world.asked) == ASKS_AT_ONCE_MAX
-        while world.answers:
-            await world.answer(next(iter(world.answers)), refused=False)
-        assert len(world.asked) == OF_HOST_IN_TICK_MAX + 1
-
-    asyncio.run(run())
+    world = _World(OF_HOST_IN_TICK_MAX + 9)
+    keys = [*world.manager.tables.unconfirmed]
+    for key in keys[:-1]:
+        world.manager.tables.unconfirmed[key].announced_by = "10.0.0.1"
+    await world.tick()
+    assert world.asked[:3] == [keys[0].addr, keys[-1].addr, keys[1].addr]
+    assert len(world.asked) == ASKS_AT_ONCE_MAX
+    while world.answers:
+        await world.answer(next(iter(world.answers)), refused=False)
+    assert len(world.asked) == OF_HOST_IN_TICK_MAX + 1
 
 
 @pytest.mark.parametrize(
@@ -176,12 +167,7 @@ def test_networks_of_the_operator(addr: str, network: str, is_in: bool) -> None:
     [(["10.0.0.1"], True), (["10.0.0.1", "10.0.0.2"], False), ([], False), (["10.0.0.1"] * ADDRESSES_MAX, True),
      (["10.0.0.1"] * (ADDRESSES_MAX + 1), False)],
 )  # fmt: skip
-def test_a_name_is_judged_by_all_its_addresses(found: list[str], is_reached: bool) -> None:
-    async def ask() -> bool:
-        reach = ReachRules(resolver=lambda _host, port: [(socket.AF_INET, (one, port)) for one in found])
-        try:
-            return bool(await reach.addresses("broker-a:1", "10.0.0.1"))
-        finally:
-            reach.close()
-
-    assert asyncio.run(ask()) is is_reached
+async def test_a_name_is_judged_by_all_its_addresses(found: list[str], is_reached: bool) -> None:
+    reach = ReachRules(resolver=lambda _host, port: [(socket.AF_INET, (one, port)) for one in found])
+    assert bool(await reach.addresses("broker-a:1", "10.0.0.1")) is is_reached
+    reach.close()

@@ -122,7 +122,9 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
-def test_parking_is_charged_to_the_host_that_does_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_parking_is_charged_to_the_host_that_does_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A peer that does not read its answers causes work, and waits for that work itself."""
     served = Served(Time())
     park = Inbox.park
@@ -131,36 +133,29 @@ def test_parking_is_charged_to_the_host_that_does_not_read(tmp_path: Path, monke
         served.time.ns += 100 * MS
         return park(inbox, *arguments)
 
-    async def play() -> None:
-        control, slow, modest = control_of(served, tmp_path), Peer("slow"), Peer("modest")
-        monkeypatch.setattr(Inbox, "park", dear)
-        slow.is_full = True
-        control.submit(cast(Any, slow), FRAME)
-        for _ in range(3):
-            control.submit(cast(Any, modest), FRAME)
-        control.submit(cast(Any, Peer("slow")), FRAME)
-        await turns()
-        assert served.order == ["modest"] * 3 + ["slow"]
-        slow.is_full = False
-        control.resume(cast(Any, slow))
-        await turns()
-
-    asyncio.run(play())
+    control, slow, modest = control_of(served, tmp_path), Peer("slow"), Peer("modest")
+    monkeypatch.setattr(Inbox, "park", dear)
+    slow.is_full = True
+    control.submit(cast(Any, slow), FRAME)
+    for _ in range(3):
+        control.submit(cast(Any, modest), FRAME)
+    control.submit(cast(Any, Peer("slow")), FRAME)
+    await turns()
+    assert served.order == ["modest"] * 3 + ["slow"]
+    slow.is_full = False
+    control.resume(cast(Any, slow))
+    await turns()
     assert served.order == ["modest"] * 3 + ["slow"] * 2
 
 
-def test_an_unforeseen_error_ends_one_connection_and_no_other(tmp_path: Path) -> None:
+async def test_an_unforeseen_error_ends_one_connection_and_no_other(tmp_path: Path) -> None:
     served = Served(Time())
 
-    async def play() -> tuple[Peer, Peer]:
-        control, bad, good = control_of(served, tmp_path), Peer("bad"), Peer("good")
-        control.submit(cast(Any, bad), FRAME + b"!")
-        for _ in range(3):
-            control.submit(cast(Any, good), FRAME)
-        await turns()
-        return bad, good
-
-    bad, good = asyncio.run(play())
+    control, bad, good = control_of(served, tmp_path), Peer("bad"), Peer("good")
+    control.submit(cast(Any, bad), FRAME + b"!")
+    for _ in range(3):
+        control.submit(cast(Any, good), FRAME)
+    await turns()
     assert sorted(served.order) == ["bad", "good", "good", "good"]
     assert (len(bad.aborted), good.aborted, good.in_flight) == (1, [], 0)
 
@@ -172,24 +167,20 @@ SMALL = frame(json_header(codes.UNREGISTER_BROKER))
 @pytest.mark.parametrize(
     ("waiting", "served_of_it"), [pytest.param(1, 2, id="little waits"), pytest.param(9, 1, id="much waits")]
 )
-def test_large_requests_of_who_is_gone_leave_their_room_to_others(
+async def test_large_requests_of_who_is_gone_leave_their_room_to_others(
     tmp_path: Path, waiting: int, served_of_it: int
 ) -> None:
     """Requests that have an effect. Small ones, such as unregistrations, are still processed."""
     served = Served(Time(), (LARGE, SMALL))
 
-    async def play() -> Peer:
-        control, gone = control_of(served, tmp_path), Peer("gone")
-        for number in range(waiting):
-            control.submit(cast(Any, Peer(f"other {number}")), LARGE)
-        for request in (LARGE, SMALL):
-            control.submit(cast(Any, gone), request)
-        gone.has_ended, gone.is_open = True, False
-        control.connection_closed(cast(Any, gone), Cause.CHANNEL_CLOSE)
-        await turns()
-        return gone
-
-    gone = asyncio.run(play())
+    control, gone = control_of(served, tmp_path), Peer("gone")
+    for number in range(waiting):
+        control.submit(cast(Any, Peer(f"other {number}")), LARGE)
+    for request in (LARGE, SMALL):
+        control.submit(cast(Any, gone), request)
+    gone.has_ended, gone.is_open = True, False
+    control.connection_closed(cast(Any, gone), Cause.CHANNEL_CLOSE)
+    await turns()
     assert (served.order.count("gone"), gone.in_flight) == (served_of_it, 0)
     assert len(served.order) == waiting + served_of_it
 

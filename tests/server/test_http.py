@@ -109,80 +109,59 @@ class Peer:
         return calls[-1:] == ["pause_reading"]
 
 
-def run(test: Callable[[Peer], object]) -> None:
-    async def running() -> None:
-        steps = test(Peer())
-        if hasattr(steps, "__next__"):
-            for _ in steps:
-                for _ in range(ROUNDS):
-                    await asyncio.sleep(0)
-
-    asyncio.run(running())
+async def turns() -> None:
+    for _ in range(ROUNDS):
+        await asyncio.sleep(0)
 
 
-def test_the_next_head_waits_for_the_answer_and_for_the_peer_to_read() -> None:
-    def steps(peer: Peer):  # type: ignore[no-untyped-def]
-        peer.sends(GET % 1 + GET % 2 + GET % 3)
-        yield
-        assert peer.passed == [GET % 1]
-        peer.requests.finish()
-        assert peer.passed == [GET % 1]  # the answer is written first
-        yield
-        assert peer.passed == [GET % 1, GET % 2]
-        peer.requests.pause_writing()
-        peer.requests.finish()
-        yield
-        assert peer.passed == [GET % 1, GET % 2]
-        peer.requests.resume_writing()
-        yield
-        assert peer.passed == [GET % 1, GET % 2, GET % 3]
-
-    run(steps)
+async def test_the_next_head_waits_for_the_answer_and_for_the_peer_to_read() -> None:
+    peer = Peer()
+    peer.sends(GET % 1 + GET % 2 + GET % 3)
+    await turns()
+    assert peer.passed == [GET % 1]
+    peer.requests.finish()
+    assert peer.passed == [GET % 1]  # the answer is written first
+    await turns()
+    assert peer.passed == [GET % 1, GET % 2]
+    peer.requests.pause_writing()
+    peer.requests.finish()
+    await turns()
+    assert peer.passed == [GET % 1, GET % 2]
+    peer.requests.resume_writing()
+    await turns()
+    assert peer.passed == [GET % 1, GET % 2, GET % 3]
 
 
-def test_no_more_is_read_than_one_head_may_have() -> None:
-    def steps(peer: Peer):  # type: ignore[no-untyped-def]
-        assert peer.sends(GET % 1 + b"x" * 1_000_000) == len(GET % 1) + HEAD_BYTES_MAX
-        assert peer.is_paused
-        yield
-
-    run(steps)
+async def test_no_more_is_read_than_one_head_may_have() -> None:
+    peer = Peer()
+    assert peer.sends(GET % 1 + b"x" * 1_000_000) == len(GET % 1) + HEAD_BYTES_MAX
+    assert peer.is_paused
 
 
-def test_reading_goes_on_when_a_head_is_taken() -> None:
-    def steps(peer: Peer):  # type: ignore[no-untyped-def]
-        requests = GET % 1 * (2 * HEAD_BYTES_MAX // len(GET % 1))
-        sent = peer.sends(requests)
-        peer.requests.finish()
-        yield
-        assert not peer.is_paused
-        assert peer.sends(requests[sent:]) == len(GET % 1)
-
-    run(steps)
+async def test_reading_goes_on_when_a_head_is_taken() -> None:
+    peer = Peer()
+    requests = GET % 1 * (2 * HEAD_BYTES_MAX // len(GET % 1))
+    sent = peer.sends(requests)
+    peer.requests.finish()
+    await turns()
+    assert not peer.is_paused
+    assert peer.sends(requests[sent:]) == len(GET % 1)
 
 
-def test_a_head_without_end_and_another_protocol_are_refused() -> None:
-    def steps(peer: Peer):  # type: ignore[no-untyped-def]
-        peer.sends(GET[:-2] + b"X: " + b"a" * HEAD_BYTES_MAX)
-        assert (peer.passed, peer.answered[:12]) == ([], b"HTTP/1.1 431")
-        yield
-
-    def other(peer: Peer) -> None:
-        assert peer.sends(b"\x16") == 1
-        assert peer.answered.startswith(b"HTTP/1.1 400")
-        assert peer.transport.close.called
-
-    run(steps)
-    run(other)
+async def test_a_head_without_end_and_another_protocol_are_refused() -> None:
+    peer, other = Peer(), Peer()
+    peer.sends(GET[:-2] + b"X: " + b"a" * HEAD_BYTES_MAX)
+    assert (peer.passed, peer.answered[:12]) == ([], b"HTTP/1.1 431")
+    assert other.sends(b"\x16") == 1
+    assert other.answered.startswith(b"HTTP/1.1 400")
+    assert other.transport.close.called
 
 
-def test_an_ended_connection_holds_nothing() -> None:
-    def steps(peer: Peer) -> None:
-        peer.sends(GET % 1 + b"x" * HEAD_BYTES_MAX)
-        peer.requests.connection_lost(None)
-        assert (peer.requests._held, peer.requests.transport) == (b"", None)
-
-    run(steps)
+async def test_an_ended_connection_holds_nothing() -> None:
+    peer = Peer()
+    peer.sends(GET % 1 + b"x" * HEAD_BYTES_MAX)
+    peer.requests.connection_lost(None)
+    assert (peer.requests._held, peer.requests.transport) == (b"", None)
 
 
 class QuietPort(HttpPort):

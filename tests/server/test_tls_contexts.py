@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -55,17 +55,13 @@ def read(files: Files) -> Callable[[], TlsConfig]:
     return lambda: files_config(files, **more)
 
 
-def watching(files: Files, test: Callable[[Watched, ServerContext | None], Awaitable[None]]) -> None:
-    """Run a test with contexts that have been started."""
-
-    async def run() -> None:
-        contexts = Watched(read(files))
-        await contexts.start()
-        first = await current(contexts)
-        assert first is not None
-        await test(contexts, first)
-
-    asyncio.run(run())
+async def watching(files: Files) -> tuple[Watched, ServerContext]:
+    """Contexts that have been started, and the first one."""
+    contexts = Watched(read(files))
+    await contexts.start()
+    first = await current(contexts)
+    assert first is not None
+    return contexts, first
 
 
 async def after_looking(contexts: Watched) -> ServerContext | None:
@@ -79,66 +75,54 @@ def append(path: Path) -> None:
 
 
 @pytest.mark.parametrize("order", [("certificate", "key"), ("key", "certificate")])
-def test_both_must_change(files: Files, order: tuple[str, str]) -> None:
+async def test_both_must_change(files: Files, order: tuple[str, str]) -> None:
     """B070, B071: in either order, with looks in between."""
-
-    async def test(contexts: Watched, before: ServerContext | None) -> None:
-        for _ in range(2):
-            append(getattr(files, order[0]))
-            assert await after_looking(contexts) is before
-            assert await after_looking(contexts) is before
-            append(getattr(files, order[1]))
-            after = await after_looking(contexts)
-            assert after not in (before, None)
-            before = after
-
-    watching(files, test)
+    contexts, before = await watching(files)
+    for _ in range(2):
+        append(getattr(files, order[0]))
+        assert await after_looking(contexts) is before
+        assert await after_looking(contexts) is before
+        append(getattr(files, order[1]))
+        after = await after_looking(contexts)
+        assert after not in (before, None)
+        before = after
 
 
-def test_the_trust_file_alone(files: Files) -> None:
+async def test_the_trust_file_alone(files: Files) -> None:
     """B072: a change of the trust file alone is enough. It does not count as a change of certificate or key."""
-
-    async def test(contexts: Watched, first: ServerContext | None) -> None:
-        append(files.folder / "trust.pem")
-        second = await after_looking(contexts)
-        assert second not in (first, None)
-        append(files.key)
-        assert await after_looking(contexts) is second
-
-    watching(files, test)
+    contexts, first = await watching(files)
+    append(files.folder / "trust.pem")
+    second = await after_looking(contexts)
+    assert second not in (first, None)
+    append(files.key)
+    assert await after_looking(contexts) is second
 
 
-def test_a_deleted_file(files: Files) -> None:
+async def test_a_deleted_file(files: Files) -> None:
     """B071: deletion is not a change; a file that returns with other bytes is one."""
-
-    async def test(contexts: Watched, first: ServerContext | None) -> None:
-        saved = files.certificate.read_bytes()
-        files.certificate.unlink()
-        files.key.write_bytes(files.key.read_bytes() + b"\n")
-        assert await after_looking(contexts) is first
-        files.certificate.write_bytes(saved)
-        assert await after_looking(contexts) is first
-        append(files.certificate)
-        assert await after_looking(contexts) not in (first, None)
-
-    watching(files, test)
+    contexts, first = await watching(files)
+    saved = files.certificate.read_bytes()
+    files.certificate.unlink()
+    files.key.write_bytes(files.key.read_bytes() + b"\n")
+    assert await after_looking(contexts) is first
+    files.certificate.write_bytes(saved)
+    assert await after_looking(contexts) is first
+    append(files.certificate)
+    assert await after_looking(contexts) not in (first, None)
 
 
-def test_a_file_seen_half_written(files: Files, ours: Identity) -> None:
+async def test_a_file_seen_half_written(files: Files, ours: Identity) -> None:
     """B071: the context in use stays, and the rest of the file is enough to replace it."""
-
-    async def test(contexts: Watched, first: ServerContext | None) -> None:
-        new = ours.issue("new")
-        files.key.write_bytes(new.key_pem())
-        files.certificate.write_bytes(new.certificate_pem()[:100])
-        assert await after_looking(contexts) is first
-        files.certificate.write_bytes(new.certificate_pem())
-        assert await after_looking(contexts) not in (first, None)
-
-    watching(files, test)
+    contexts, first = await watching(files)
+    new = ours.issue("new")
+    files.key.write_bytes(new.key_pem())
+    files.certificate.write_bytes(new.certificate_pem()[:100])
+    assert await after_looking(contexts) is first
+    files.certificate.write_bytes(new.certificate_pem())
+    assert await after_looking(contexts) not in (first, None)
 
 
-def test_test_mode_makes_one_context_when_it_is_first_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_test_mode_makes_one_context_when_it_is_first_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     """B064: one certificate for any number of connections at the same time. A server without TLS peers makes none."""
     made: list[ServerContext] = []
     build = tls_contexts.build_server_context
@@ -149,45 +133,39 @@ def test_test_mode_makes_one_context_when_it_is_first_wanted(monkeypatch: pytest
 
     monkeypatch.setattr(tls_contexts, "build_server_context", count)
 
-    async def run() -> None:
-        contexts, called = Watched(config), list[object]()
-        await contexts.start()
-        assert made == []
-        for _ in range(20):
-            contexts.when_ready(called.append)
-        assert await current(contexts) is made[0]
-        assert (len(made), len(called)) == (1, 20)
-
-    asyncio.run(run())
+    contexts, called = Watched(config), list[object]()
+    await contexts.start()
+    assert made == []
+    for _ in range(20):
+        contexts.when_ready(called.append)
+    assert await current(contexts) is made[0]
+    assert (len(made), len(called)) == (1, 20)
 
 
-def test_a_reread_takes_what_the_files_hold_though_only_one_has_changed(files: Files) -> None:
+async def test_a_reread_takes_what_the_files_hold_though_only_one_has_changed(files: Files) -> None:
     """SIGHUP: Java waits for the key too, which stays where a certificate is only renewed."""
-
-    async def test(contexts: Watched, before: ServerContext | None) -> None:
-        append(files.certificate)
-        assert await after_looking(contexts) is before
-        contexts.reread()
-        assert await current(contexts) not in (before, None)
-        renewed = await current(contexts)
-        files.key.write_bytes(b"no key")
-        contexts.reread()
-        assert await current(contexts) is renewed
-
-    watching(files, test)
+    contexts, before = await watching(files)
+    append(files.certificate)
+    assert await after_looking(contexts) is before
+    contexts.reread()
+    assert await current(contexts) not in (before, None)
+    renewed = await current(contexts)
+    files.key.write_bytes(b"no key")
+    contexts.reread()
+    assert await current(contexts) is renewed
 
 
 @pytest.mark.parametrize("mode", ["disabled", "permissive"])
-def test_a_port_that_takes_tls_alone_needs_usable_files(files: Files, mode: str) -> None:
+async def test_a_port_that_takes_tls_alone_needs_usable_files(files: Files, mode: str) -> None:
     """Java's own port goes on without TLS where a file is missing."""
     files.key.unlink()
 
     def read_config() -> TlsConfig:
         return files_config(files, {"tls.server.mode": mode})
 
-    asyncio.run(Watched(read_config).start())
+    await Watched(read_config).start()
     with pytest.raises(StartupError, match=r"TLS cannot be set up: .*key\.pem cannot be read"):
-        asyncio.run(TlsContexts(read_config, for_ports=True).start())
+        await TlsContexts(read_config, for_ports=True).start()
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from interop.harness import codes
 from rocketns.client.name_server import NameServer
-from rocketns.client.remoting_client import RemotingClient
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand
-from tests.client.peers import answer, peer, run, serving
+from tests.client.peers import answer, peer, remoting, serving
 
 QUEUES = {"readQueueNums": 8, "writeQueueNums": 8, "perm": 6, "topicSysFlag": 0}
 
@@ -74,11 +74,10 @@ class Scripted:
         await serving(lambda request: answer(request, *self.answer(request)))(reader, writer)
 
 
-def with_servers(scripts: list[Scripted], test: Callable[[list[NameServer]], Coroutine[Any, Any, None]]) -> None:
-    """Run a test with these name servers."""
-
-    async def running(client: RemotingClient) -> None:
-        async with asyncio.timeout(60), peer(scripts[0].serve) as one, peer(scripts[-1].serve) as other:
-            await test([NameServer(client, each.addr, SerializeType.JSON) for each in (one, other)])
-
-    run(running)
+@asynccontextmanager
+async def name_servers(*scripts: Scripted) -> AsyncIterator[list[NameServer]]:
+    """A client's view of these name servers, while they listen."""
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(remoting())
+        peers = [await stack.enter_async_context(peer(one.serve)) for one in scripts]
+        yield [NameServer(client, each.addr, SerializeType.JSON) for each in peers]

@@ -17,13 +17,12 @@ from copy import deepcopy
 import pytest
 
 from interop.harness import codes
-from rocketns.client.name_server import NameServer
 from rocketns.fleet.comparing import FactKind, Item
 from rocketns.tools import diff as diff_module
 from rocketns.tools.diff import Comparison, cell, compared, detailed
 from rocketns.tools.output import WIDTH_MAX, TextTable, plain, print_json
 from rocketns.tools.top import CLEAR, Top, Watched
-from tests.tools.scripted import Scripted, with_servers
+from tests.tools.scripted import Scripted, name_servers
 
 SAME = Scripted({"a": "10.0.0.1:1", "b": "10.0.0.2:1"}, {"T": {"a": {}, "b": {}}, "U": {"b": {}}}, {"T": "a:4"})
 
@@ -35,14 +34,9 @@ def changed(**parts: object) -> Scripted:
     return other
 
 
-def outcome(first: Scripted, second: Scripted, settle_s: float = 0) -> Comparison:
-    found: list[Comparison] = []
-
-    async def test(servers: list[NameServer]) -> None:
-        found.append(await compared(servers, settle_s))
-
-    with_servers([first, second], test)
-    return found[0]
+async def outcome(first: Scripted, second: Scripted, settle_s: float = 0) -> Comparison:
+    async with name_servers(first, second) as servers:
+        return await compared(servers, settle_s)
 
 
 @pytest.mark.parametrize(
@@ -58,9 +52,9 @@ def outcome(first: Scripted, second: Scripted, settle_s: float = 0) -> Compariso
     ],
     ids=["broker missing", "other address", "topic missing", "broker of a topic", "permission", "order", "no order"],
 )
-def test_a_difference_is_named(other: Scripted, item: Item) -> None:
-    assert outcome(SAME, other).lasting == [item]
-    assert outcome(other, SAME).lasting == [item]
+async def test_a_difference_is_named(other: Scripted, item: Item) -> None:
+    assert (await outcome(SAME, other)).lasting == [item]
+    assert (await outcome(other, SAME)).lasting == [item]
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +62,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diff_module, "LOOK_EVERY_S", 0.0)
 
 
-def settled_after(looks: int, other: Scripted) -> Comparison:
+async def settled_after(looks: int, other: Scripted) -> Comparison:
     """The time to settle is over once the topic T was looked up so often: the clock of the loop goes on then."""
     noted = other.at_request
 
@@ -80,10 +74,10 @@ def settled_after(looks: int, other: Scripted) -> Comparison:
             loop.time = lambda: time() + 1.0  # type: ignore[method-assign]
 
     other.at_request = at_request
-    return outcome(SAME, other, settle_s=1.0)
+    return await outcome(SAME, other, settle_s=1.0)
 
 
-def test_a_difference_that_disappears_is_not_reported() -> None:
+async def test_a_difference_that_disappears_is_not_reported() -> None:
     """A broker registers at the second name server a little later than at the first."""
     late = changed(brokers={"a": "10.0.0.1:1"}, topics={"T": {"a": {}}})
     requests: list[int] = []
@@ -94,22 +88,22 @@ def test_a_difference_that_disappears_is_not_reported() -> None:
             late.brokers, late.topics = SAME.brokers, SAME.topics
 
     late.at_request = register
-    found = outcome(SAME, late, settle_s=30)
+    found = await outcome(SAME, late, settle_s=30)
     assert found.lasting == []
     assert found.settled == [Item(FactKind.BROKER, "b"), Item(FactKind.TOPIC, "T"), Item(FactKind.TOPIC, "U")]
 
 
-def test_a_lasting_difference_is_reported_even_if_it_changes() -> None:
+async def test_a_lasting_difference_is_reported_even_if_it_changes() -> None:
     other = changed(topics={"T": {"a": {}, "b": {"perm": 4}}, "U": {"b": {}}})
     other.at_request = lambda _code: other.topics["T"]["b"].update(perm=len(other.looked_up) % 4)
-    assert settled_after(5, other).lasting == [Item(FactKind.TOPIC, "T")]
+    assert (await settled_after(5, other)).lasting == [Item(FactKind.TOPIC, "T")]
 
 
-def test_only_what_differs_is_read_again() -> None:
+async def test_only_what_differs_is_read_again() -> None:
     other = changed(topics={"T": {"a": {}}, "U": {"b": {}}})
     asked: list[int] = []
     other.at_request = asked.append
-    settled_after(5, other)
+    await settled_after(5, other)
     assert asked.count(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER) == asked.count(codes.GET_BROKER_CLUSTER_INFO) == 1
     assert other.looked_up.count("U") == 1 < other.looked_up.count("T")
 
@@ -125,55 +119,46 @@ def test_only_what_differs_is_read_again() -> None:
         (codes.GET_KVLIST_BY_NAMESPACE, b"1"),
     ],
 )
-def test_a_name_server_that_cannot_be_read_is_named(code: int, answer: bytes | int) -> None:
+async def test_a_name_server_that_cannot_be_read_is_named(code: int, answer: bytes | int) -> None:
     other = changed(wrong={code: answer})
     with pytest.raises(ExceptionGroup) as raised:
-        outcome(SAME, other)
+        await outcome(SAME, other)
     (error,) = raised.value.exceptions
     assert "cannot be read: it" in str(error)
 
 
-def test_more_topics_than_the_bound_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_topics_than_the_bound_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diff_module, "TOPICS_MAX", 1)
     with pytest.raises(ExceptionGroup):
-        outcome(SAME, SAME)
+        await outcome(SAME, SAME)
 
 
-def test_only_the_differing_brokers_of_a_topic_are_shown() -> None:
+async def test_only_the_differing_brokers_of_a_topic_are_shown() -> None:
     other = changed(topics={"T": {"a": {}, "b": {"perm": 4}}})
-    shown: list[list[str]] = []
-
-    async def test(servers: list[NameServer]) -> None:
+    async with name_servers(SAME, other) as servers:
         found = await compared(servers, 0)
-        for _, views in await detailed(servers, found.latest, found.lasting):
-            shown.append([cell(views[server.addr]) for server in servers])
-
-    with_servers([SAME, other], test)
+        rows = await detailed(servers, found.latest, found.lasting)
+        shown = [[cell(views[server.addr]) for server in servers] for _, views in rows]
     assert shown == [["b r8 w8 perm 6", "b r8 w8 perm 4"], ["present", "missing"]]
 
 
 NOBODY = "127.0.0.1:1"
 
 
-def rounds(first: Scripted, second: Scripted, change: dict[str, str]) -> list[list[list[str]]]:
+async def rounds(first: Scripted, second: Scripted, change: dict[str, str]) -> list[list[list[str]]]:
     """The tables after two rounds, as words; ``change`` are the brokers of the second server at the second round."""
-    found: list[list[list[str]]] = []
-
-    async def test(servers: list[NameServer]) -> None:
+    async with name_servers(first, second) as servers:
         top = Top([Watched(server) for server in servers])
         await top.read(0)
         second.brokers = change
         await top.read(1)
         tables = [part for part in top.report() if isinstance(part, TextTable)]
-        found.extend([line.split() for line in plain(table).splitlines()] for table in tables)
-
-    with_servers([first, second], test)
-    return found
+        return [[line.split() for line in plain(table).splitlines()] for table in tables]
 
 
-def test_brokers_stand_side_by_side_and_changes_are_listed() -> None:
+async def test_brokers_stand_side_by_side_and_changes_are_listed() -> None:
     first, second = (Scripted({"a": "10.0.0.1:1", "b": "10.0.0.2:1"}, {"T": {"a": {}}}) for _ in range(2))
-    servers, changes, brokers = rounds(first, second, {"a": "10.0.0.1:1", "c": "10.0.0.3:1"})
+    servers, changes, brokers = await rounds(first, second, {"a": "10.0.0.1:1", "c": "10.0.0.3:1"})
     assert [line[1:4] for line in servers[1:]] == [["answers", "2", "1"]] * 2
     assert [line[2:] for line in changes[1:]] == [["b", "gone"], ["c", "new"]]
     assert brokers[1:] == [
