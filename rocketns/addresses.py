@@ -79,16 +79,8 @@ def host_of(address: str) -> str:
     return host
 
 
-def shown_host(address: str) -> str:
-    """The host of ``host:port`` as people read it; of IPv6 the network of its first 64 bits, as `host_of` counts it."""
-    found = literal(address.rpartition(":")[0].partition("%")[0])
-    if not isinstance(found, ipaddress.IPv6Address):
-        return address.rpartition(":")[0]
-    return str(ipaddress.IPv6Network((found, 64), strict=False))
-
-
 def shown_account(host: str) -> str:
-    """A host as `host_of` has it, as people read it: see `shown_host`."""
+    """A host as `host_of` has it, as people read it; of IPv6 the network of its first 64 bits."""
     if len(host) == _HALF_DIGITS and ":" not in host and "." not in host:
         with contextlib.suppress(ValueError):
             return str(ipaddress.IPv6Network((bytes.fromhex(host) + bytes(8), 64)))

@@ -76,14 +76,7 @@ class BeyondBounds(RequestError):
 
 
 class AnswerTooLarge(RequestError):
-    """An answer that one connection may not have."""
-
-    def __init__(self, most: int) -> None:
-        super().__init__(f"the answer has more bytes than rocketns.outgoingBytesMax={most}")
-
-
-class ListTooLong(RequestError):
-    """A list of topics for which control would be busy for long."""
+    """An answer that one connection may not have, or for which control would be busy for long."""
 
     def __init__(self, limit: str, most: int) -> None:
         super().__init__(f"{limit}={most}")

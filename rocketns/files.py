@@ -12,12 +12,11 @@ import fcntl
 import logging
 import os
 import queue
-import re
 import shutil
 import stat
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -41,27 +40,30 @@ Done = Callable[[str | None], None]
 def replace_with_backup(path: Path, chunks: Iterable[bytes]) -> None:
     """Replace a file's content and keep the previous file as ``<path>.bak``, as Java does. OSError if that fails.
 
-    The new content is on disk before the rename. ``.bak`` is the previous file itself, not a copy.
+    The new content is on disk before the rename. ``.bak`` is the previous file itself, not a copy. Processes take turns
+    in a folder, by a lock of it. So a file that a killed one left has the name that the next one writes.
     """
     path = path.resolve()  # a symbolic link stays a link
     make_folder(path.parent)
     temporary = _temporary(path)
-    try:
-        _write(temporary, chunks, path)
-        with contextlib.suppress(FileNotFoundError):  # there was none, or somebody removes it now
-            _back_up(path)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
+    with _opened(path.parent) as folder:
+        with contextlib.suppress(OSError):  # some file systems have no locks
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        try:
+            _write(temporary, chunks, path)
+            with contextlib.suppress(FileNotFoundError):  # there was none, or somebody removes it now
+                _back_up(path)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        os.fsync(folder)
 
 
 def _write(temporary: Path, chunks: Iterable[bytes], path: Path) -> None:
-    """Write and sync. While this process lives, its lock keeps another one's `remove_leftovers` away."""
+    """Write and sync."""
+    temporary.unlink(missing_ok=True)
     with temporary.open("wb") as file:
-        with contextlib.suppress(OSError):  # some file systems have no locks
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         file.writelines(chunks)
         file.flush()
         with contextlib.suppress(FileNotFoundError):
@@ -85,7 +87,7 @@ def _back_up(path: Path) -> None:
 
 
 def _temporary(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    return path.with_name(f".{path.name}.tmp")
 
 
 def read_text(path: str, bytes_max: int) -> str:
@@ -128,34 +130,17 @@ def sync_if_readable(folder: Path) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder durable."""
+    with _opened(folder) as descriptor:
+        os.fsync(descriptor)
+
+
+@contextlib.contextmanager
+def _opened(folder: Path) -> Iterator[int]:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        yield descriptor
     finally:
         os.close(descriptor)
-
-
-def remove_leftovers(path: Path) -> None:
-    """Remove the temporary files that killed processes left in a file's folder. A failure is only logged."""
-    path = path.resolve()
-    ours = re.compile(rf"\.{re.escape(path.name)}(\.bak)?\.\d+\.tmp")
-    try:
-        for leftover in [*path.parent.iterdir()] if path.parent.is_dir() else []:
-            if ours.fullmatch(leftover.name) and leftover.is_file() and not leftover.is_symlink():
-                _remove_if_dead(leftover)
-    except OSError as error:
-        log.warning("cannot remove the temporary files of %s: %s", path, error)
-
-
-def _remove_if_dead(leftover: Path) -> None:
-    """Remove the file unless a living process holds its lock."""
-    with leftover.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return
-        leftover.unlink(missing_ok=True)
-    log.info("removed %s, a temporary file of a killed process", leftover)
 
 
 class WrittenFile(Protocol):

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rocketns import files
 from rocketns.access.policy import Policy
 from rocketns.access.refusals import INTERVAL_MS
 from rocketns.client.connection import ChargedConnection, Forget, OutgoingConnection
@@ -184,9 +183,6 @@ class NamesrvController:
                 log.info("%s=%s", name, value)
         self.access_file.start(self.port)
         self.views_file.start(ipv4_only=self.configuration.ipv4_only)
-        for path in (self.core.context.kv_config.path, self.core.context.config_file.path):
-            if path is not None:
-                files.remove_leftovers(path)
         self.core.context.kv_config.load()
         self.writer.start()
         await self.tls.start()

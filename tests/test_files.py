@@ -126,41 +126,38 @@ def test_the_backup_is_a_copy_if_hard_links_fail(path: Path, monkeypatch: pytest
     assert names(path) == {"kv.json", "kv.json.bak"}
 
 
-NOT_OURS = (
-    "kv.json.1.tmp",
-    ".kv.json.tmp",
-    ".kv.json.x1.tmp",
-    ".other.json.1.tmp",
-    ".kv.json.1.tmp.txt",
-    ".kvxjson.1.tmp",
-)
-
-
-def test_only_temporary_files_of_killed_processes_are_removed(path: Path) -> None:
-    for name in (".kv.json.1.tmp", ".kv.json.4194304.tmp", ".kv.json.bak.77.tmp", *NOT_OURS):
+def test_a_file_that_a_killed_process_left_is_replaced_by_the_next_write(path: Path) -> None:
+    """Whosever it is."""
+    for name in (".kv.json.tmp", ".kv.json.bak.tmp"):
         (path.parent / name).write_bytes(b"half")
-    (path.parent / ".kv.json.2.tmp").mkdir()
-    (path.parent / ".kv.json.3.tmp").symlink_to(path)
-    files.remove_leftovers(path)
-    assert names(path) == {"kv.json", ".kv.json.2.tmp", ".kv.json.3.tmp", *NOT_OURS}
+        (path.parent / name).chmod(0o400)
+    files.replace_with_backup(path, [NEW])
+    assert (path.read_bytes(), path.with_name("kv.json.bak").read_bytes()) == (NEW, OLD)
+    assert names(path) == {"kv.json", "kv.json.bak"}
 
 
-def test_a_temporary_file_of_a_running_process_stays(path: Path) -> None:
-    """Two servers with one file: the start of one does not remove the other's temporary file."""
+def test_two_processes_with_one_file_write_it_in_turn(path: Path) -> None:
+    """A lock of the folder is one of its open description, so threads are as good as processes."""
     started, goes_on = threading.Event(), threading.Event()
 
     def slowly() -> Iterator[bytes]:
+        yield NEW
         started.set()
         assert goes_on.wait(60)
         yield NEW
 
-    thread = threading.Thread(target=files.replace_with_backup, args=(path, slowly()))
-    thread.start()
+    first = threading.Thread(target=files.replace_with_backup, args=(path, slowly()))
+    second = threading.Thread(target=files.replace_with_backup, args=(path, [b"second"]))
+    first.start()
     assert started.wait(60)
-    files.remove_leftovers(path)
+    second.start()
+    second.join(0.1)
+    assert (path.read_bytes(), second.is_alive()) == (OLD, True)
     goes_on.set()
-    thread.join()
-    assert (path.read_bytes(), names(path)) == (NEW, {"kv.json", "kv.json.bak"})
+    first.join()
+    second.join()
+    assert (path.read_bytes(), path.with_name("kv.json.bak").read_bytes()) == (b"second", NEW * 2)
+    assert names(path) == {"kv.json", "kv.json.bak"}
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from rocketns.access.policy import OPEN, Policy
 from rocketns.access.principal import Principal
 from rocketns.access.refusals import RefusedRequests
 from rocketns.access.signature import Signed, access_key_of
-from rocketns.addresses import literal, shown_account, shown_host, split
+from rocketns.addresses import literal, shown_account, split
 from rocketns.errors import NoPermission, SystemBusy
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.connection import Connection
@@ -203,9 +203,8 @@ class Guard:
     ) -> AccessVerdict:  # fmt: skip
         """``key``: that the request names."""
         reason, principal = decision.reason or RefusalReason.NO_EVIDENCE, next(iter(who.principals), None)
-        host = self.recorded_address(connection)[0] if self._is_anybodys(connection) else shown_host(connection.address)
-        refused = RequestRefused(asked.code, asked.access.value, reason.value, host, principal, key,
-                                 is_enforced=decision.is_refused, count=1, fields=())  # fmt: skip
+        refused = RequestRefused(asked.code, asked.access.value, reason.value, shown_account(connection.host), principal,
+                                 key, is_enforced=decision.is_refused, count=1, fields=())  # fmt: skip
         event = self.refusals.note(refused, fields, now_ms)
         kind = SystemBusy if reason is RefusalReason.RATE else NoPermission
         error = kind(remark(asked, reason, principal)) if decision.is_refused else None

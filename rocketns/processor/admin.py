@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping
 
-from rocketns.errors import ListTooLong, RequestCodeNotSupported, RequestError
+from rocketns.errors import AnswerTooLarge, RequestCodeNotSupported, RequestError
 from rocketns.javatext import parse_int
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.processor.trail import short_json
@@ -143,7 +143,7 @@ def unit_list_processor(read: Callable[[RouteTables, int], Collection[str]]) -> 
 
 def _topic_list(context: NamesrvContext, names: Collection[str], broker_addr: str | None = None) -> Reply:
     if len(names) > TOPICS_LISTED_MAX:
-        raise ListTooLong("the list has more names than TOPICS_LISTED_MAX", TOPICS_LISTED_MAX)
+        raise AnswerTooLarge("the list has more names than TOPICS_LISTED_MAX", TOPICS_LISTED_MAX)
     return Reply(body=bodies.topic_list(names, context.configuration.limits.outgoing_bytes_max, broker_addr))
 
 

@@ -11,7 +11,7 @@ from itertools import islice
 
 from rocketns._fast.routes.routes import RouteSlots, bucket_digests, topic_count, topic_digest, topics_of_bucket
 from rocketns.config import NamesrvConfig
-from rocketns.errors import ListTooLong
+from rocketns.errors import AnswerTooLarge
 from rocketns.javatext import first_of_hash_map
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
 from rocketns.protocol.codes import (
@@ -113,7 +113,7 @@ def system_topics(tables: RouteTables, groups: Mapping[str, BrokerData]) -> tupl
 
 
 def _sys_flags(tables: RouteTables, most: int) -> dict[str, int]:
-    """System flag of each topic that has a unit flag on any broker. ListTooLong for more than ``most`` queues of them.
+    """System flag of each topic that has a unit flag on any broker. AnswerTooLarge beyond ``most`` queues of them.
 
     Where brokers disagree, the broker that Java's HashMap gives first decides.
     """
@@ -125,7 +125,7 @@ def _sys_flags(tables: RouteTables, most: int) -> dict[str, int]:
                 queues = tables.topic_queue_table[topic]
                 read += len(queues)
                 if read > most:
-                    raise ListTooLong("topics with a unit flag have more queues than UNIT_QUEUES_READ_MAX", most)
+                    raise AnswerTooLarge("topics with a unit flag have more queues than UNIT_QUEUES_READ_MAX", most)
                 of_brokers = {queue.topic_sys_flag for queue in queues.values()}
                 is_one = len(of_brokers) == 1
                 flags[topic] = of_brokers.pop() if is_one else queues[first_of_hash_map(queues)].topic_sys_flag

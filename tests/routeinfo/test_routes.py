@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from rocketns.errors import ListTooLong
+from rocketns.errors import AnswerTooLarge
 from rocketns.protocol.body.route import queue_data
 from rocketns.routeinfo import view
 from rocketns.routeinfo.events import Event, TopicsDeleted, TopicsPut
@@ -117,7 +117,7 @@ def test_unit_lists_read_no_more_queues_than_the_bound(two_clusters: Manager, re
     """Also those whose topic is not in the list, and those without the flag: three topics, one of two brokers."""
     two_clusters.register(OTHER_TOPIC_LISTS.next_version(), table_of("U1"))
     assert read(two_clusters.tables, 4) == read(two_clusters.tables, MOST)
-    with pytest.raises(ListTooLong, match="more queues than UNIT_QUEUES_READ_MAX=3"):
+    with pytest.raises(AnswerTooLarge, match="more queues than UNIT_QUEUES_READ_MAX=3"):
         read(two_clusters.tables, 3)
 
 

@@ -11,6 +11,7 @@ from rocketns.protocol.body.route import BrokerData, DataVersion, QueueData, Top
 from rocketns.protocol.json.fastjson import dumps, long_value, numeric_map
 
 COUNTED_AT_ONCE = 10_000
+TOO_MANY_BYTES = "the answer has more bytes than rocketns.outgoingBytesMax"
 
 
 def _without_nulls(members: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +106,7 @@ def _bounded(members: Iterable[tuple[str, Any]], bytes_max: int, size: int = 0) 
         parts.append(b"%b:%b" % (dumps(name), dumps(value)))
         size += len(parts[-1])
         if size > bytes_max:
-            raise AnswerTooLarge(bytes_max)
+            raise AnswerTooLarge(TOO_MANY_BYTES, bytes_max)
     return b"{%b}" % b",".join(parts)
 
 
@@ -122,7 +123,7 @@ def topic_list(topics: Collection[str], bytes_max: int, broker_addr: str | None 
     while some := [*islice(names, COUNTED_AT_ONCE)]:
         size += sum(map(len, some))
         if size > bytes_max:
-            raise AnswerTooLarge(bytes_max)
+            raise AnswerTooLarge(TOO_MANY_BYTES, bytes_max)
     return dumps(_without_nulls({"brokerAddr": broker_addr, "topicList": sorted(topics)}))
 
 
