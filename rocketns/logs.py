@@ -14,7 +14,7 @@ import queue
 import sys
 import threading
 import time
-from logging.handlers import QueueHandler, RotatingFileHandler
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from rocketns.logtext import JsonFormatter, LineFormatter, one_line, stack_lines
@@ -29,26 +29,35 @@ GMT_8_SECONDS = 8 * 3600
 FORMAT = "%(asctime)s %(levelname)s %(threadName)s - %(message)s"
 
 
-class LogWriter:
-    """Writes records in a daemon thread. ``put`` never waits; ``stop`` waits at most STOP_SECONDS_MAX.
-
-    ``dropped_total`` counts the records that found no room.
+class LogWriter(logging.Handler):
+    """Writes records in a daemon thread, by another handler. ``emit`` never waits; ``stop`` waits at most
+    STOP_SECONDS_MAX. ``dropped_total`` counts the records that found no room.
     """
 
     REOPEN = logging.LogRecord("rocketns.logs", logging.INFO, "", 0, "", None, None)
 
     def __init__(self, handler: logging.Handler) -> None:
+        super().__init__()
         self._handler = handler
         self._waiting: queue.SimpleQueue[logging.LogRecord | None] = queue.SimpleQueue()
-        self._lock = threading.Lock()
+        self._size_lock = threading.Lock()
         self._records = self._characters = self._dropped = 0
         self.dropped_total = 0
         self._thread = threading.Thread(target=self._run, name="log-writer", daemon=True)
         self._thread.start()
 
-    def put(self, record: logging.LogRecord) -> None:
-        """Queue a record with a complete message, or drop and count it."""
-        with self._lock:
+    def emit(self, record: logging.LogRecord) -> None:
+        """Queue the record with its whole message, so that it keeps no object alive, or drop and count it. No other
+        handler gets the record.
+        """
+        try:
+            record.msg, record.args = one_line(record.getMessage()), None
+            if record.exc_info and record.exc_info[1] is not None:
+                record.exc_text, record.exc_info = stack_lines(record.exc_info[1]), None
+        except Exception:  # its values do not fit its message
+            self.handleError(record)
+            return
+        with self._size_lock:
             characters = self._characters + _characters(record)
             if self._records >= WAITING_RECORDS_MAX or characters > WAITING_CHARACTERS_MAX:
                 self._dropped += 1
@@ -78,22 +87,13 @@ class LogWriter:
                     with contextlib.suppress(OSError):
                         self._handler.close()  # the next record opens it
                 continue
-            dropped = self._taken(record)
-            if dropped:
-                self._emit(_notice(dropped))
-            self._emit(record)
-
-    def _taken(self, record: logging.LogRecord) -> int:
-        """Remove a record from the queue's size; return how many were dropped since the last call."""
-        with self._lock:
-            self._records, self._characters = self._records - 1, self._characters - _characters(record)
-            dropped, self._dropped = self._dropped, 0
-        return dropped
-
-    def _emit(self, record: logging.LogRecord) -> None:
-        # Not `handle`: it would hold its lock while it waits for a reader, and delay the exit.
-        with contextlib.suppress(OSError):  # no reader, or a full disk: there is no place to report it
-            self._handler.emit(record)
+            with self._size_lock:
+                self._records, self._characters = self._records - 1, self._characters - _characters(record)
+                dropped, self._dropped = self._dropped, 0
+            for one in (*([_notice(dropped)] if dropped else []), record):
+                # Not `handle`: it would have its lock while it waits for a reader, and delay the exit.
+                with contextlib.suppress(OSError):  # no reader, or a full disk: nowhere to report it
+                    self._handler.emit(one)
 
 
 def _characters(record: logging.LogRecord) -> int:
@@ -103,22 +103,6 @@ def _characters(record: logging.LogRecord) -> int:
 def _notice(dropped: int) -> logging.LogRecord:
     text = f"{dropped} log records were dropped: their reader is too slow"
     return logging.LogRecord("rocketns.logs", logging.WARNING, "", 0, text, None, None)
-
-
-class _ToWriter(QueueHandler):
-    def __init__(self, writer: LogWriter) -> None:
-        super().__init__(queue.SimpleQueue())  # stays empty
-        self._writer = writer
-
-    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
-        """Format the message, so that the record keeps no object alive. No other handler gets the record."""
-        record.msg, record.args = one_line(record.getMessage()), None
-        if record.exc_info and record.exc_info[1] is not None:
-            record.exc_text, record.exc_info = stack_lines(record.exc_info[1]), None
-        return record
-
-    def enqueue(self, record: logging.LogRecord) -> None:
-        self._writer.put(record)
 
 
 class _DescriptorHandler(logging.Handler):
@@ -132,11 +116,6 @@ class _DescriptorHandler(logging.Handler):
         line = memoryview(f"{self.format(record)}\n".encode("utf-8", "backslashreplace"))
         while line:
             line = line[os.write(self._descriptor, line) :]
-
-
-def log_folder(home: Path) -> Path:
-    """The folder of the Java name server's log files."""
-    return home / "logs" / "rocketmqlogs"
 
 
 def start_logging(level: str, files_under: Path | None = None, *, as_json: bool = False) -> LogWriter:
@@ -163,6 +142,6 @@ def start_logging(level: str, files_under: Path | None = None, *, as_json: bool 
     handler.setFormatter(JsonFormatter() if as_json else formatter)
     writer = LogWriter(handler)
     root = logging.getLogger()
-    root.handlers = [_ToWriter(writer)]
+    root.handlers = [writer]
     root.setLevel(level)
     return writer

@@ -21,7 +21,7 @@ from rocketns._fast.system.process import release_large_blocks
 from rocketns.config import Configuration, properties
 from rocketns.config.system import system_properties
 from rocketns.errors import StartupError, check_installed
-from rocketns.logs import LogWriter, log_folder, start_logging
+from rocketns.logs import LogWriter, start_logging
 from rocketns.logtext import escape, one_line
 from rocketns.namesrv_controller import NamesrvController
 from rocketns.server import listening, process
@@ -73,9 +73,8 @@ def _configure(options: Namespace, system: Mapping[str, str], home: Path) -> Con
 def _run_logged(configuration: Configuration, options: Namespace, home: Path) -> int:
     process.ignore_others()
     try:
-        listener = start_logging(
-            options.log_level, log_folder(home) if options.log_files else None, as_json=options.log_format == "json"
-        )
+        folder = home / "logs" / "rocketmqlogs" if options.log_files else None  # as Java's
+        listener = start_logging(options.log_level, folder, as_json=options.log_format == "json")
     except OSError as error:
         raise StartupError(f"the log file cannot be written: {error}") from error
     try:

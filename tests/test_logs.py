@@ -78,14 +78,14 @@ def writer(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> LogWriter:
     monkeypatch.setattr(logs, "WAITING_RECORDS_MAX", 5)
     monkeypatch.setattr(logs, "WAITING_CHARACTERS_MAX", 1000)
     writer = LogWriter(reader)
-    writer.put(record("stuck"))
+    writer.emit(record("stuck"))
     assert reader.waits.acquire(timeout=60)
     return writer
 
 
 def test_a_blocked_reader_never_blocks_and_drops_are_counted(writer: LogWriter, reader: Reader) -> None:
     for number in range(100):
-        writer.put(record(f"r{number}"))
+        writer.emit(record(f"r{number}"))
     reader.read(1_000)
     writer.stop()
     expected = ["stuck", "95 log records were dropped: their reader is too slow", "r0", "r1", "r2", "r3", "r4"]
@@ -94,7 +94,7 @@ def test_a_blocked_reader_never_blocks_and_drops_are_counted(writer: LogWriter, 
 
 def test_stopping_waits_only_so_long(writer: LogWriter, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logs, "STOP_SECONDS_MAX", 0.01)
-    writer.put(record("never read"))
+    writer.emit(record("never read"))
     writer.stop()
     assert reader.taken == []
 

@@ -203,8 +203,10 @@ class Guard:
     ) -> AccessVerdict:  # fmt: skip
         """``key``: that the request names."""
         reason, principal = decision.reason or RefusalReason.NO_EVIDENCE, next(iter(who.principals), None)
-        refused = RequestRefused(asked.code, asked.access.value, reason.value, shown_account(connection.host), principal,
-                                 key, is_enforced=decision.is_refused, count=1, fields=())  # fmt: skip
+        refused = RequestRefused(
+            asked.code, asked.access.value, reason.value, shown_account(connection.host), principal, key,
+            is_enforced=decision.is_refused, count=1, fields=(),
+        )  # fmt: skip
         event = self.refusals.note(refused, fields, now_ms)
         kind = SystemBusy if reason is RefusalReason.RATE else NoPermission
         error = kind(remark(asked, reason, principal)) if decision.is_refused else None

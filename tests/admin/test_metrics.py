@@ -446,10 +446,10 @@ def test_log_lines_that_nobody_reads_are_shown_and_those_that_are_dropped_are_co
     handler = NotRead()
     writer = LogWriter(handler)
     line = logging.LogRecord("rocketns", logging.INFO, "", 0, "a line", None, None)
-    writer.put(line)
+    writer.emit(line)
     eventually(lambda: not writer.waiting)  # it is being written
     for _ in range(5):
-        writer.put(line)
+        writer.emit(line)
     managed = Managed(tmp_path, log=writer)
     seen = managed.scrape()
     managed.stop()
