@@ -34,6 +34,7 @@ from rocketns.routeinfo.admission import Growth
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.registration import repeated_body
+from rocketns.routeinfo.tables import BrokerAddrInfo
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 
 log = logging.getLogger("rocketns.broker")
@@ -62,25 +63,27 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
         check_mapped_brokers(context, body, header.broker_name, command, peer, now)
     if header.broker_id is None:
         raise RequestError("java.lang.NullPointerException: brokerId is null")
-    asked = registration.BrokerRegistration(
-        cluster=header.cluster_name,
-        addr=header.broker_addr,
-        broker_name=header.broker_name,
-        broker_id=header.broker_id,
-        ha_server_addr=header.ha_server_addr,
-        zone_name=zone_name,
-        timeout_ms=header.heartbeat_timeout_millis,
-        enable_acting_master=header.enable_acting_master,
-        wrapper=body.topic_config_wrapper,
-        filter_servers=body.filter_server_list,
-        channel=peer,
-        epoch_ms=now.epoch_ms,
-        body_fingerprint=fingerprint,
-        announced_by=None if peer.is_announced else peer.address.rpartition(":")[0],
-    )
-    _admit(context, asked, peer, now)
-    result = registration.register_broker(context.tables, context.configuration.namesrv, asked, now.ms)
-    context.note(result.events)
+    result = registration.RegisterBrokerResult()
+    # In Java a registration without one of these leaves a null that breaks the clean-up of other brokers.
+    if header.cluster_name is not None and header.broker_name is not None and header.broker_addr:
+        asked = registration.BrokerRegistration(
+            key=BrokerAddrInfo(header.cluster_name, header.broker_addr),
+            broker_name=header.broker_name,
+            broker_id=header.broker_id,
+            ha_server_addr=header.ha_server_addr,
+            zone_name=zone_name,
+            timeout_ms=header.heartbeat_timeout_millis,
+            enable_acting_master=header.enable_acting_master,
+            wrapper=body.topic_config_wrapper,
+            filter_servers=body.filter_server_list,
+            channel=peer,
+            epoch_ms=now.epoch_ms,
+            body_fingerprint=fingerprint,
+            announced_by=None if peer.is_announced else peer.address.rpartition(":")[0],
+        )
+        _admit(context, asked, peer, now)
+        result = registration.register_broker(context.tables, context.configuration.namesrv, asked, now.ms)
+        context.note(result.events)
     if result.refused:
         raise RegistrationRefused("register broker failed")
     order = None
@@ -100,15 +103,14 @@ def _admit(context: NamesrvContext, asked: registration.BrokerRegistration, peer
     try:
         if context.principals:
             # A broker stays with the principal for which it counts, while its sender is that one.
-            entry = tables.live(asked.cluster, asked.addr)
+            entry = tables.broker_live_table.get(asked.key)
             principals = sorted(context.principals, key=lambda name: entry is None or name != entry.principal)
             asked.principal = _with_room(context, principals, lambda: Growth.of_registration(tables, asked), peer, now)
         admission.check_registration(tables, context.configuration.limits, asked)
     except (TablesFull, BeyondBounds) as error:
         if isinstance(error, TablesFull):
-            context.refusals.note(error, peer.address, now.ms, (asked.broker_name or "", asked.addr or ""))
-        if asked.cluster is not None and asked.addr is not None:
-            context.note(tables.refresh(asked.cluster, asked.addr, now.ms, peer, asked.broker_name))
+            context.refusals.note(error, peer.address, now.ms, (asked.broker_name, asked.key.addr))
+        context.note(tables.refresh(*asked.key, now.ms, peer, asked.broker_name))
         raise
 
 

@@ -24,22 +24,19 @@ from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 def check_registration(tables: RouteTables, limits: Limits, asked: BrokerRegistration) -> None:
     """TablesFull if the registration would add more than there is room for. It has not been applied yet."""
-    if asked.cluster is None or asked.broker_name is None or not asked.addr:
-        return
-    key = BrokerAddrInfo(asked.cluster, asked.addr)
-    _check_broker(tables, limits.brokers_max, key, asked.broker_name, asked.broker_id)
-    name, wrapper = tables.known_name(asked.broker_name), _applied(asked)
-    beside = _routes_beside(tables, key, asked.filter_servers, wrapper)
+    _check_broker(tables, limits.brokers_max, asked.key, asked.broker_name, asked.broker_id)
+    wrapper = _applied(asked)
+    beside = _routes_beside(tables, asked.key, asked.filter_servers, wrapper)
     table, routes = None if wrapper is None else wrapper.topic_config_table, 0
     if table is not None:
         topics = [*table.queues]
         if table.renamed:
             topics += [topic for topic in table.renamed.values() if topic is not None]
         routes = routes_of(topics, 0)
-        own_room = limits.broker_routes_max - _routes_of_broker(tables, name)
+        own_room = limits.broker_routes_max - _routes_of_broker(tables, asked.broker_name)
         if routes > min(limits.routes_max - tables.routes - beside, own_room):  # only near a limit are topics looked up
-            routes = routes_of([*_lacking(tables, name, table)], 0)
-    _check_routes(tables, limits, (name,), routes, beside)
+            routes = routes_of([*_lacking(tables, asked.broker_name, table)], 0)
+    _check_routes(tables, limits, (asked.broker_name,), routes, beside)
 
 
 def _applied(asked: BrokerRegistration) -> TopicConfigWrapper | None:
@@ -94,7 +91,7 @@ def _routes_beside(
 
 def _lacking(tables: RouteTables, name: str, table: TopicTable) -> Iterator[str]:
     """The topics of a registration that its broker name does not have."""
-    known = tables.topic_queue_table
+    name, known = tables.known_name(name), tables.topic_queue_table
     for topic in {table.renamed.get(key, key) for key in table.queues}:
         if topic is not None and name not in known.get(topic, ()):
             yield topic
@@ -150,10 +147,7 @@ class Growth:
 
     @classmethod
     def of_registration(cls, tables: RouteTables, asked: BrokerRegistration) -> Growth:
-        if asked.cluster is None or asked.broker_name is None or not asked.addr:
-            return cls()
-        name, wrapper = tables.known_name(asked.broker_name), _applied(asked)
-        broker = BrokerAddrInfo(asked.cluster, asked.addr)
+        broker, name, wrapper = asked.key, asked.broker_name, _applied(asked)
         growth = cls(broker, name, beside=_routes_beside(tables, broker, asked.filter_servers, wrapper))
         if wrapper is not None:
             mapped = (info.bname for info in (wrapper.topic_queue_mapping_info_map or {}).values())

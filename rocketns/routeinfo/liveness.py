@@ -59,7 +59,7 @@ def doubt_broker(tables: RouteTables, key: BrokerAddrInfo, doubt: Doubt, now_ms:
         return []
     gap_ms = entry.gap_ms(now_ms)
     entry.doubt, entry.grace_ms = doubt, 0
-    tables.note_doubt(key, entry)
+    tables.put_live_entry(key, entry)
     name, broker_id = _group_of(tables, key) or (None, None)
     return [BrokerDoubted(key.cluster, name, key.addr, broker_id, doubt, gap_ms)]
 

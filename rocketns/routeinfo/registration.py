@@ -67,16 +67,15 @@ def repeated_body(
 
 @dataclass(slots=True)
 class BrokerRegistration:
-    """The fields of a registration. ``filter_servers`` None changes none of them; ids are longs.
+    """The fields of a registration of the address ``key``. ``filter_servers`` None changes none of them; ids are longs.
 
     ``epoch_ms`` is the wall clock, and the time stamp of the data version if the wrapper is null. Equal
     ``body_fingerprint``s mean equal bodies; None is unlike any other. ``announced_by`` is the IP address of the peer,
     None if that is not known. ``principal``: by whose right it registers, None without access control.
     """
 
-    cluster: str | None
-    addr: str | None
-    broker_name: str | None
+    key: BrokerAddrInfo
+    broker_name: str
     broker_id: int
     ha_server_addr: str | None
     zone_name: str | None
@@ -105,45 +104,38 @@ def register_broker(
     tables: RouteTables, config: NamesrvConfig, registration: BrokerRegistration, now_ms: int
 ) -> RegisterBrokerResult:
     """Apply one registration. ``now_ms`` is the clock by which brokers expire."""
-    if registration.cluster is None or registration.broker_name is None or not registration.addr:
-        return RegisterBrokerResult()
-    key = BrokerAddrInfo(registration.cluster, registration.addr)
-    return _Registration(tables, config, registration, key, tables.known_name(registration.broker_name), now_ms).apply()
+    name, former = tables.known_name(registration.broker_name), tables.broker_live_table.get(registration.key)
+    return _Registration(tables, config, registration, registration.key, name, former, now_ms).apply()
 
 
 @dataclass(slots=True)
 class _Registration:
+    """``former``: the live entry that it replaces. ``is_first``: the id had no address before."""
+
     tables: RouteTables
     config: NamesrvConfig
     asked: BrokerRegistration
     key: BrokerAddrInfo
     name: str
+    former: BrokerLiveInfo | None
     now_ms: int
+    is_first: bool = False
+    lowers_min_id: bool = False
     topics_applied: bool = False
+    maps_others: bool = False
     is_part: bool = False
     result: RegisterBrokerResult = field(default_factory=RegisterBrokerResult)
 
     def apply(self) -> RegisterBrokerResult:
-        asked, tables, is_refused = self.asked, self.tables, self.is_refused()
-        group = tables.broker_addr_table.get(self.name)
-        if is_refused and (group is None or [*group.broker_addrs.values()] == [self.key.addr]):
+        """A member has only news. Any other broker joins its group before, if it may."""
+        asked, tables = self.asked, self.tables
+        is_member = tables.is_member(self.key, self.name, asked.broker_id) and self.name not in tables.assumed
+        if not is_member and not self.join():
             return self.result
-        tables.changed_groups.add(self.name)
-        first = group is None
-        if group is None:
-            group = tables.add_group(self.key.cluster, self.name)
-        switches = group.enable_acting_master, group.zone_name
-        group.enable_acting_master, group.zone_name = bool(asked.enable_acting_master), asked.zone_name
-        previous_min = min(group.broker_addrs, default=MASTER_ID)
-        self.leave_other_ids(group)
-        if is_refused or self.loses_against_incumbent(group):
-            if first or switches != (group.enable_acting_master, group.zone_name):
-                self.result.events.append(GroupChanged(self.name))
-            return self.result
-        first = not group.broker_addrs.get(asked.broker_id) or first
-        tables.put_member(group, asked.broker_id, self.key.addr, self.key.cluster)
+        group = tables.broker_addr_table[self.name]
+        self.put_switches(group)
         if asked.wrapper is not None and may_register_topics(group, asked.broker_id, asked.enable_acting_master):
-            self.register_topics(group, asked.wrapper, first)
+            self.register_topics(group, asked.wrapper)
         self.put_live_entry(asked.wrapper)
         if asked.filter_servers is not None:
             tables.put_filter_servers(self.key, asked.filter_servers)
@@ -152,9 +144,39 @@ class _Registration:
         ):
             # A slave learns its master if that is live in the slave's own cluster.
             self.result.ha_server_addr, self.result.master_addr = master.ha_server_addr, group.broker_addrs[MASTER_ID]
-        if asked.broker_id < previous_min:
+        if self.lowers_min_id:
             self.note_min_broker_id(group)
         return self.result
+
+    def join(self) -> bool:
+        """Whether the broker is a member of its group now."""
+        asked, tables, group = self.asked, self.tables, self.tables.broker_addr_table.get(self.name)
+        is_refused = self.is_refused(group)
+        if is_refused and (group is None or [*group.broker_addrs.values()] == [self.key.addr]):
+            return False
+        tables.changed_groups.add(self.name)
+        self.is_first = group is None
+        if group is None:
+            group = tables.add_group(self.key.cluster, self.name)
+        is_switched = self.put_switches(group)
+        self.lowers_min_id = asked.broker_id < min(group.broker_addrs, default=MASTER_ID)
+        self.leave_other_ids(group)
+        if is_refused or self.loses_against_incumbent(group):
+            if self.is_first or is_switched:
+                self.result.events.append(GroupChanged(self.name))
+            return False
+        self.is_first |= not group.broker_addrs.get(asked.broker_id)
+        tables.put_member(group, asked.broker_id, self.key.addr, self.key.cluster)
+        return True
+
+    def put_switches(self, group: BrokerData) -> bool:
+        """Whether one of them was another."""
+        switches = bool(self.asked.enable_acting_master), self.asked.zone_name
+        if switches == (group.enable_acting_master, group.zone_name):
+            return False
+        group.enable_acting_master, group.zone_name = switches
+        self.tables.changed_groups.add(self.name)
+        return True
 
     def leave_other_ids(self, group: BrokerData) -> None:
         """An address has one id in a group: a slave that became master gives up its old id."""
@@ -194,9 +216,8 @@ class _Registration:
             down = BrokerDown(self.key.cluster, self.name, addr, broker_id, True, gap_ms, Cause.CONFLICT)
             self.result.events.append(down)
 
-    def is_refused(self) -> bool:
+    def is_refused(self, group: BrokerData | None) -> bool:
         """Whether a single topic comes from an unregistered id: an increment, too early. A null table is ignored."""
-        group = self.tables.broker_addr_table.get(self.name)
         if group is not None and self.asked.broker_id in group.broker_addrs:
             return False
         table = None if self.asked.wrapper is None else self.asked.wrapper.topic_config_table
@@ -205,7 +226,7 @@ class _Registration:
             self.result.events.append(BrokerRefused(self.name, self.asked.broker_id, self.key.addr))
         return table is None or table.topics == 1
 
-    def register_topics(self, group: BrokerData, wrapper: TopicConfigWrapper, first: bool) -> None:
+    def register_topics(self, group: BrokerData, wrapper: TopicConfigWrapper) -> None:
         table, mappings = wrapper.topic_config_table, wrapper.topic_queue_mapping_info_map or {}
         if table is None:
             return
@@ -215,9 +236,8 @@ class _Registration:
         unheard = self.name in self.tables.unheard
         if unheard:
             self.is_part = not note_topics(self.tables, self.name, table, self.now_ms)
-        entry = self.tables.broker_live_table.get(self.key)
-        known_version = None if entry is None else entry.data_version
-        changed = first or unheard or known_version is None or known_version != wrapper.data_version
+        known_version = None if self.former is None else self.former.data_version
+        changed = self.is_first or unheard or known_version is None or known_version != wrapper.data_version
         if mappings and not changed:  # a mapping ended with its topic on the broker, and returns with it
             known = self.tables.topic_queue_table
             mappings = {topic: info for topic, info in mappings.items() if self.name not in known.get(topic, ())}
@@ -228,6 +248,7 @@ class _Registration:
         changes = self.tables.put_topics(self.name, queues, table, overwrite=changed)
         if changes:
             self.result.events.append(TopicsPut(self.name, changes, Cause.REGISTER))
+        self.maps_others = any(info.bname != self.name for info in mappings.values())
         put = [(topic, info) for topic, info in mappings.items() if self.tables.put_mapping(topic, info)]
         if put:
             self.tables.static_topics.update(topic for topic, _ in put)
@@ -241,20 +262,21 @@ class _Registration:
             self.result.events.append(TopicsDeleted(self.name, gone, Cause.REGISTER))
 
     def put_live_entry(self, wrapper: TopicConfigWrapper | None) -> None:
-        asked = self.asked
+        asked, former = self.asked, self.former
         version = DataVersion(0, asked.epoch_ms, 0) if wrapper is None else wrapper.data_version
-        timeout_ms = heartbeat_timeout_ms(asked.timeout_ms)
-        previous = self.tables.broker_live_table.get(self.key)
+        timeout_ms, gap_ms, doubt, announcer = heartbeat_timeout_ms(asked.timeout_ms), None, None, asked.announced_by
         if self.is_part:  # the other topics may be older than this version
-            version = None if previous is None else previous.data_version
-        gap_ms, doubt = (None, None) if previous is None else (previous.gap_ms(self.now_ms), previous.doubt)
-        # A host that announced its own address stays its announcer, whoever announces the address later.
-        announcer = None if previous is None else previous.announced_by
-        announcer = announcer if is_host_of(self.key.addr, announcer) else asked.announced_by
+            version = None if former is None else former.data_version
+        if former is not None:
+            gap_ms, doubt = former.gap_ms(self.now_ms), former.doubt
+            # A host that announced its own address stays its announcer, whoever announces the address later.
+            if former.announced_by != announcer and is_host_of(self.key.addr, former.announced_by):
+                announcer = former.announced_by
         accepted, named = None, None if wrapper is None else wrapper.data_version
-        # How to recognise the same body, unless it may mean something else the next time (it names no time), or is
-        # unusual.
-        if asked.body_fingerprint and named and not asked.filter_servers and named.timestamp != asked.epoch_ms:
+        # How to recognise the same body, unless it may mean something else the next time (it names no time, or another
+        # broker, which may have the topic then), or is unusual.
+        is_unusual = asked.filter_servers or self.maps_others
+        if asked.body_fingerprint and named and not is_unusual and named.timestamp != asked.epoch_ms:
             clears, removals = asked.filter_servers is not None, self.tables.removals
             accepted = AcceptedBody(asked.body_fingerprint, self.name, named, clears, self.topics_applied, removals)
         entry = BrokerLiveInfo(

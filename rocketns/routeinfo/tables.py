@@ -200,6 +200,10 @@ class RouteTables:
         """The live entry of an address in a cluster."""
         return self.broker_live_table.get(BrokerAddrInfo(cluster, addr)) if cluster is not None and addr else None
 
+    def is_member(self, key: BrokerAddrInfo, broker_name: str, broker_id: int) -> bool:
+        """Whether the address registered last with this id of the group, and with its cluster, and did not leave it."""
+        return self.members_of.get(key, {}).get(broker_name) == broker_id
+
     def put_live_entry(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
         """Add the live entry of an address, or replace it."""
         previous = self.broker_live_table.get(key)
@@ -207,18 +211,14 @@ class RouteTables:
             self._disown(key, previous, entry)
         self.broker_live_table[key] = entry
         self.orphans.pop(key, None)
-        self.note_doubt(key, entry)
-        if entry.channel is not None:
-            self.owned.setdefault(entry.channel, {})[key] = None
-        if entry.principal is not None:
-            self.by_principal.setdefault(entry.principal, {})[key] = None
-
-    def note_doubt(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
-        """The doubt of a live entry came or went."""
         if entry.doubt is not None:
             self.unconfirmed[key] = entry
         elif self.unconfirmed:
             self.unconfirmed.pop(key, None)
+        if entry.channel is not None:
+            self.owned.setdefault(entry.channel, {})[key] = None
+        if entry.principal is not None:
+            self.by_principal.setdefault(entry.principal, {})[key] = None
 
     def remove_live_entry(self, key: BrokerAddrInfo, cause: Cause) -> BrokerLiveInfo | None:
         """Remove the live entry of an address, if it has one, and its filter servers. Return the entry.
@@ -382,16 +382,6 @@ class RouteTables:
         self.mapped[broker_name] = self.mapped.get(broker_name, 0) + more
         if not self.mapped[broker_name]:
             del self.mapped[broker_name]
-
-    def drain_changed_groups(self) -> set[str]:
-        """Return and clear ``changed_groups``."""
-        changed, self.changed_groups = self.changed_groups, set()
-        return changed
-
-    def drain_static_topics(self) -> set[str]:
-        """Return and clear ``static_topics``."""
-        topics, self.static_topics = self.static_topics, set()
-        return topics
 
     def topics_of_broker(self, broker_name: str) -> list[str]:
         """Every topic that has queue data of the broker, in the order in which they came. Do not change the list."""

@@ -235,6 +235,13 @@ def counts(world: World) -> tuple[int, int]:
     return world.context.registrations.total, world.context.registrations.repeated
 
 
+@pytest.mark.parametrize("missing", ["clusterName", "brokerName", "brokerAddr"])
+def test_a_registration_of_nobody_changes_nothing(world: World, missing: str) -> None:
+    before = world.state()
+    assert world.register("T", **{missing: None}).code == 0
+    assert world.state() == before
+
+
 def test_a_body_with_a_later_stamp_is_a_repeated_one(world: World) -> None:
     """B147: also with the CRC in the header, which differs because the stamp does."""
     for periods in range(3):

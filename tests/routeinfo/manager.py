@@ -97,8 +97,8 @@ class Manager:
         self, broker: Broker, wrapper: TopicConfigWrapper | None, filters: list[str | None] | None = None
     ) -> RegisterBrokerResult:
         asked = BrokerRegistration(
-            broker.cluster, broker.addr, broker.name, broker.id, broker.ha_addr, broker.zone, broker.timeout_ms,
-            broker.acting, wrapper, filters, broker.channel, announced_by=broker.announced_by,
+            BrokerAddrInfo(broker.cluster, broker.addr), broker.name, broker.id, broker.ha_addr, broker.zone,
+            broker.timeout_ms, broker.acting, wrapper, filters, broker.channel, announced_by=broker.announced_by,
         )  # fmt: skip
         result = register_broker(self.tables, self.config, asked, self.now_ms)
         self.note(result.events)

@@ -72,12 +72,6 @@ class RouteMachine(RuleBasedStateMachine):
         self.manager.register_wrapper(broker, None)
         self.told()
 
-    @rule(broker=brokers, missing=st.sampled_from(["cluster", "name", "addr"]))
-    def register_nobody(self, broker: Broker, missing: str) -> None:
-        before = repr(self.manager.tables)
-        self.manager.register(broker.but(**{missing: None}), {})
-        assert repr(self.manager.tables) == before
-
     @rule(request=requests)
     def ask_to_unregister(self, request: UnregisterRequest) -> None:
         self.waiting.append(request)

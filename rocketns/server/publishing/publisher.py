@@ -70,13 +70,16 @@ class Publisher:
         While topics change, control answers for those of a group that changes, too. So no client sees half of the
         change.
         """
-        groups = {name: self._tables.broker_addr_table.get(name) for name in self._tables.drain_changed_groups()}
+        tables = self._tables
+        changed, tables.changed_groups = tables.changed_groups, set()
+        groups = {name: tables.broker_addr_table.get(name) for name in changed}
         for broker_name, group in groups.items():
             if group is not None and broker_name not in self._shown:
                 self._publish_group(broker_name, group)
             elif group is not None and self._shown[broker_name] != self._state_of(group):
                 self.slots.put_broker(broker_name, b"", b"", True)
-        for topic in self._tables.drain_static_topics():
+        static_topics, tables.static_topics = tables.static_topics, set()
+        for topic in static_topics:
             self.slots.hand_over(topic)
         for event in events:
             if isinstance(event, e.TopicsPut):
@@ -120,7 +123,7 @@ class LookupSwitch:
         self.may_be_on = True
 
     def update(self, now: Now) -> None:
-        """Call this after every possible change of a property, and periodically: ``needWaitForService`` has an end."""
+        """Call this after each change of a property, and periodically: ``needWaitForService`` has an end."""
         self._reactors.limit_idle(self._context.configuration.netty.idle_ms_max)
         context = self._context
         others = context.going_away or context.cluster_test or context.configuration.namesrv.order_message_enable
