@@ -47,11 +47,11 @@ def ask(client: Client, whole: bytes) -> bytes:
 
 def by_lane(server: LiveServer, client: Client, whole: bytes) -> bool:
     """Send a lookup and receive its answer: whether a reactor answered, and control saw nothing of it."""
-    before = server.answered_by_reactors(), server.transport.lookups_handed_over
+    before = server.answered_by_reactors(), server.controller.core.control.lookups
     assert b'"code":0' in ask(client, whole)
     server.settle()
     answered = server.answered_by_reactors() - before[0]
-    assert answered + server.transport.lookups_handed_over - before[1] == 1
+    assert answered + server.controller.core.control.lookups - before[1] == 1
     return answered == 1
 
 

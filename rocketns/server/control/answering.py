@@ -135,16 +135,17 @@ class Answering:
                 self._answer(connection, request, dispatch.reply_of(busy))
             elif self._context.going_away and request.version > V5_3_1:
                 self._answer(connection, request, dispatch.reply_of(GO_AWAY))
-            elif not epoch or not self._defer(connection, request, epoch):
+            elif request.code != RequestCode.GET_ROUTEINFO_BY_TOPIC or not self._defer(connection, request, epoch):
                 self._process(connection, request)
         return request is not None
 
     def _is_permitted(self, connection: Connection, request: RemotingCommand, frame: bytes | memoryview) -> bool:
         """False for a request to which the peer has no right: it is answered."""
-        context, now = self._context, self._clock.now()
+        context = self._context
         if context.guard.policy.is_off:
             context.asked_by((), None)  # a policy may have ended
             return True
+        now = self._clock.now()
         # In this mode every code is answered with a route.
         access = Access.LOOKUP if context.cluster_test else request_of(request.code).access
         verdict = context.guard.ask(connection, request, access, now.ms, context.tables)
@@ -161,9 +162,9 @@ class Answering:
         return verdict.error is None
 
     def _defer(self, connection: Connection, request: RemotingCommand, epoch: int) -> bool:
-        """Whether the request is a lookup without a route, which a registration that came before it may bring."""
+        """Whether the lookup has no route, and a registration that came before it may bring one."""
         context, topic = self._context, (request.ext_fields or {}).get("topic")
-        if request.code != RequestCode.GET_ROUTEINFO_BY_TOPIC or topic is None or self._reactors.is_applied(epoch):
+        if not epoch or topic is None or self._reactors.is_applied(epoch):
             return False
         if context.cluster_test or not is_ready(context, self._clock.now()):
             return False
@@ -201,17 +202,15 @@ class Answering:
             later = self._answer_later(connection, request, reply)
             reply.after(lambda why: later(None if why is None else dispatch.reply_of(RequestError(why))))
         elif is_being_written and self.when_written is not None:
-            self.when_written(partial(self._answer_later(connection, request, reply), None))
+            self.when_written(self._answer_later(connection, request, reply))
         else:
             self._answer(connection, request, reply)
 
-    def _answer_later(
-        self, connection: Connection, request: RemotingCommand, reply: Reply
-    ) -> Callable[[Reply | None], None]:
+    def _answer_later(self, connection: Connection, request: RemotingCommand, reply: Reply) -> Callable[..., None]:
         """What answers when others have had their turns: with ``reply``, or with the one that it is called with."""
         began_ns = self._began_ns
 
-        def answer(instead: Reply | None) -> None:
+        def answer(instead: Reply | None = None) -> None:
             self._began_ns = began_ns
             self._answer(connection, request, instead or reply)
             connection.flush()
@@ -223,14 +222,12 @@ class Answering:
         if self.measures is not None:
             code = request.code if request.code in REQUESTS else UNKNOWN
             self.measures.answered(code, reply.code, self._clock.spent_ns() - self._began_ns)
-        if not request.is_oneway and connection.is_open:
-            connection.write(self._encode(reply, request))
-
-    def _encode(self, reply: Reply, request: RemotingCommand) -> bytes:
-        """The answer's frame. An answer that cannot be encoded, such as a header of 16 MiB, becomes an error."""
+        if request.is_oneway or not connection.is_open:
+            return
         how = request.opaque, self._context.serialize_type, self._context.release.version
         try:
-            return encode_reply(reply, *how)
-        except Exception:
+            frame = encode_reply(reply, *how)
+        except Exception:  # such as for a header of 16 MiB
             log.exception("the answer to request code %d cannot be encoded", request.code)
-            return encode_reply(TOO_LARGE, *how)
+            frame = encode_reply(TOO_LARGE, *how)
+        connection.write(frame)

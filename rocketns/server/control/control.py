@@ -39,7 +39,10 @@ KEPT_OF_THE_GONE_BYTES_MAX = 4 * 1024
 
 
 class Control:
-    """Runs on the event loop's thread. No method waits. ``is_paused``: between `pause` and `unpause`."""
+    """Runs on the event loop's thread. No method waits. ``is_paused``: between `pause` and `unpause`.
+
+    ``lookups`` counts the route lookups that came here.
+    """
 
     def __init__(
         self, configuration: Configuration, clock: Clock, answering: Answering, housekeeping: BrokerHousekeeping,
@@ -56,6 +59,7 @@ class Control:
         self._parked_bytes_max = limits.incoming_bytes_max // 4
         self._turn_is_due = False
         self._stopped = self.is_paused = False
+        self.lookups = 0
         self.slow_turns = SlowTurns()
 
     def submit(
@@ -68,6 +72,7 @@ class Control:
         """
         connection.begin_request()
         waiting = WaitingFrame(frame, len(frame), seems_lookup(frame), is_beyond_rate, epoch, on_answer)
+        self.lookups += waiting.is_lookup
         if self._inbox.submit(connection, waiting):
             self._park(connection)
         self._want_turn()
@@ -136,7 +141,8 @@ class Control:
                 if connection.has_ended:  # a request that waited beyond the end may have registered a broker
                     self.connection_closed(connection, Cause.CHANNEL_CLOSE)
             after_ns = self._clock.spent_ns()
-            self._housekeeping.apply()
+            if self._housekeeping.has_waiting:
+                self._housekeeping.apply()
         finally:  # an unforeseen error must not leave the other requests waiting
             if self._inbox.has_turns or self._housekeeping.has_waiting:
                 self._want_turn()
@@ -160,7 +166,7 @@ class Control:
                 break
             connection, waiting = self._inbox.next()
             served.add(connection)
-            self._serve_or_park(connection, waiting)
+            self._serve(connection, waiting)
             began_ns, now_ns = now_ns, self._clock.spent_ns()
             self._inbox.charge(now_ns - began_ns)
             self.slow_turns.note(connection, waiting, now_ns - began_ns)
@@ -168,8 +174,8 @@ class Control:
                 break
         return served
 
-    def _serve_or_park(self, connection: Connection, waiting: WaitingFrame) -> None:
-        """An unforeseen error costs the connection, and nobody else."""
+    def _serve(self, connection: Connection, waiting: WaitingFrame) -> None:
+        """Answer the frame, or let it wait on. An unforeseen error costs the connection, and nobody else."""
         try:
             if waiting.on_answer is not None:
                 self._inbox.remove_first(connection)
@@ -180,22 +186,19 @@ class Control:
             elif connection.is_full:
                 self._park(connection)
             else:
-                self._serve(connection, waiting)
+                self._inbox.remove_first(connection)
+                if not waiting.is_released:
+                    connection.release(waiting.size)
+                epoch = waiting.epoch
+                if waiting.is_lookup:  # which does not wait for itself
+                    self._end_epoch(waiting)
+                if not self._answering.serve(connection, waiting, epoch):
+                    self._drop(connection)
+                self._end_epoch(waiting)
         except Exception:
             log.exception("a request of %s failed, close the connection", connection.address)
             connection.abort(Cause.CHANNEL_EXCEPTION, "unforeseen error")
             self._end_epoch(waiting)
-
-    def _serve(self, connection: Connection, waiting: WaitingFrame) -> None:
-        self._inbox.remove_first(connection)
-        if not waiting.is_released:
-            connection.release(waiting.size)
-        epoch = waiting.epoch
-        if waiting.is_lookup:  # which does not wait for itself
-            self._end_epoch(waiting)
-        if not self._answering.serve(connection, waiting, epoch):
-            self._drop(connection)
-        self._end_epoch(waiting)
 
     def _end_epoch(self, waiting: WaitingFrame) -> None:
         """No lookup waits for the effect of this frame."""

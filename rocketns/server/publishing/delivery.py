@@ -83,13 +83,18 @@ class EventDelivery:
         self._consumers.append((what, watcher))
 
     def deliver(self, events: list[Event], now: Now) -> bool:
-        """Show the reactors what changed, then log it, notify brokers, and record it.
-
-        Also without events: a request may have changed a property, and time may have passed. Whether the journal is
-        writing a change of routes, for which the answer should wait.
+        """Show the reactors what changed, then log it, notify brokers, and record it. Whether the journal is writing a
+        change of routes, for which the answer should wait.
         """
-        self._publish(events)
-        self._switch.update(now)
+        try:
+            self._publisher.publish(events)
+        except Exception:  # the slots may differ from the tables, so nobody reads them any more
+            log.exception("a change cannot be published to the reactors: from now on control answers all lookups")
+            self._switch.may_be_on = False
+            self._switch.update(now)
+            self._context.registered_topics = None  # every registration is read in full
+        if any(isinstance(event, e.ConfigChanged) for event in events):
+            self._switch.update(now)
         is_being_written = False
         for what, consume in self._consumers if events else ():
             try:
@@ -97,12 +102,3 @@ class EventDelivery:
             except Exception:
                 log.exception("cannot %s what changed", what)
         return is_being_written
-
-    def _publish(self, events: list[Event]) -> None:
-        """After a failure the slots may differ from the tables, so nobody reads them any more."""
-        try:
-            self._publisher.publish(events)
-        except Exception:
-            log.exception("a change cannot be published to the reactors: from now on control answers all lookups")
-            self._switch.may_be_on = False
-            self._context.registered_topics = None  # every registration is read in full

@@ -23,50 +23,46 @@ TOPIC_CHARACTERS_MAX = 20_000
 def log_events(events: Iterable[e.Event]) -> None:
     """Write what happened, in order."""
     for event in events:
-        _log(event)
+        match event:
+            case e.TopicsPut():
+                _log_topics(event)
+            case e.BrokerRegistered() | e.BrokerHeartbeat():
+                _log_sign_of_life(event)
+            case e.BrokerDoubted():
+                log.warning(
+                    "broker unconfirmed (%s), %s: it stays in the routes until it is confirmed, or known to be gone",
+                    event.doubt.reason, _identity(event.cluster, event.addr),
+                )  # fmt: skip
+            case e.BrokerConflict():
+                log.warning(
+                    "Registering Broker conflicts with the existed one, just ignore.: Cluster:%s, BrokerName:%s, "
+                    "BrokerId:%d, Old BrokerAddr:%s, New BrokerAddr:%s.",
+                    event.cluster, event.broker_name, event.broker_id, event.incumbent_addr, event.addr,
+                )  # fmt: skip
+            case e.BrokerRefused():
+                log.warning(
+                    "Can't register topicConfigWrapper= because broker[%d]=%s has not registered.",
+                    event.broker_id, event.addr,
+                )  # fmt: skip
+            case e.MinBrokerIdChanged():
+                log.info(
+                    "min broker id changed to %d, notify %s, offline broker addr %s",
+                    event.min_broker_id, event.receivers, event.offline_addr,
+                )  # fmt: skip
+            case e.BrokerDown():
+                log.info(
+                    "unregisterBroker, remove from brokerLiveTable %s, %s (%s)",
+                    "OK" if event.live else "Failed", _identity(event.cluster, event.addr), event.cause,
+                )  # fmt: skip
+            case (e.BrokerIdsLeft() | e.GroupChanged() | e.TopicsDeleted() | e.MappingsPut() | e.KvChanged()
+                  | e.ConfigChanged() | e.Stalled()):  # fmt: skip
+                pass  # Java has no line for the first four, and the others are logged where they happen
+            case _:
+                _log_beside_tables(event)
 
 
 def _identity(cluster: str, addr: str) -> str:
     return f"BrokerIdentityInfo [clusterName={cluster}, brokerAddr={addr}]"
-
-
-def _log(event: e.Event) -> None:
-    match event:
-        case e.TopicsPut():
-            _log_topics(event)
-        case e.BrokerRegistered() | e.BrokerHeartbeat():
-            _log_sign_of_life(event)
-        case e.BrokerDoubted():
-            log.warning(
-                "broker unconfirmed (%s), %s: it stays in the routes until it is confirmed, or known to be gone",
-                event.doubt.reason, _identity(event.cluster, event.addr),
-            )  # fmt: skip
-        case e.BrokerConflict():
-            log.warning(
-                "Registering Broker conflicts with the existed one, just ignore.: Cluster:%s, BrokerName:%s, "
-                "BrokerId:%d, Old BrokerAddr:%s, New BrokerAddr:%s.",
-                event.cluster, event.broker_name, event.broker_id, event.incumbent_addr, event.addr,
-            )  # fmt: skip
-        case e.BrokerRefused():
-            log.warning(
-                "Can't register topicConfigWrapper= because broker[%d]=%s has not registered.",
-                event.broker_id, event.addr,
-            )  # fmt: skip
-        case e.MinBrokerIdChanged():
-            log.info(
-                "min broker id changed to %d, notify %s, offline broker addr %s",
-                event.min_broker_id, event.receivers, event.offline_addr,
-            )  # fmt: skip
-        case e.BrokerDown():
-            log.info(
-                "unregisterBroker, remove from brokerLiveTable %s, %s (%s)",
-                "OK" if event.live else "Failed", _identity(event.cluster, event.addr), event.cause,
-            )  # fmt: skip
-        case (e.BrokerIdsLeft() | e.GroupChanged() | e.TopicsDeleted() | e.MappingsPut() | e.KvChanged()
-              | e.ConfigChanged() | e.Stalled()):  # fmt: skip
-            pass  # Java has no line for the first four, and the others are logged where they happen
-        case _:
-            _log_beside_tables(event)
 
 
 def _log_beside_tables(event: e.FleetDiffers | e.AdminRequested | e.RequestRefused) -> None:
@@ -113,33 +109,28 @@ def _fields(event: e.AdminRequested | e.RequestRefused) -> str:
 
 def _log_sign_of_life(event: e.BrokerRegistered | e.BrokerHeartbeat) -> None:
     """Only the first one of a broker: every broker sends these every 30 s."""
-    identity = _identity(event.cluster, event.addr)
     if event.doubt is not None:
         how = "registered" if isinstance(event, e.BrokerRegistered) else "sent a heartbeat"
-        log.info("broker confirmed, %s %s (it was %s)", identity, how, event.doubt.reason)
+        log.info("broker confirmed, %s %s (it was %s)", _identity(event.cluster, event.addr), how, event.doubt.reason)
     elif isinstance(event, e.BrokerRegistered) and event.gap_ms is None:
-        log.info("new broker registered, %s HAService: %s", identity, event.ha_server_addr)
+        log.info("new broker registered, %s HAService: %s", _identity(event.cluster, event.addr), event.ha_server_addr)
 
 
 def _log_topics(event: e.TopicsPut) -> None:
     if not log.isEnabledFor(logging.INFO):
         return
-    most = len(event.changes) if len(event.changes) <= TOPIC_LINES_MAX else TOPIC_LINES_OF_MORE
-    ends = accumulate(len(change.topic) + 2 * len(event.broker_name) for change in event.changes[:most])
+    broker, changes = event.broker_name, event.changes
+    most = len(changes) if len(changes) <= TOPIC_LINES_MAX else TOPIC_LINES_OF_MORE
+    ends = accumulate(len(change.topic) + 2 * len(broker) for change in changes[:most])
     logged = sum(1 for end in ends if end <= TOPIC_CHARACTERS_MAX)
-    for change in event.changes[:logged]:
-        _log_topic(event.broker_name, change)
-    rest = len(event.changes) - logged
+    for topic, old, new in changes[:logged]:
+        if old is None:
+            log.info("new topic registered, %s %s", topic, _shown(broker, new))
+        else:
+            log.info("topic changed, %s OLD: %s NEW: %s", topic, _shown(broker, old), _shown(broker, new))
+    rest = len(changes) - logged
     if rest:
-        log.info("… and %d more topics of %s registered or changed (%s)", rest, event.broker_name, event.cause)
-
-
-def _log_topic(broker_name: str, change: e.TopicChange) -> None:
-    new = _shown(broker_name, change.new)
-    if change.old is None:
-        log.info("new topic registered, %s %s", change.topic, new)
-    else:
-        log.info("topic changed, %s OLD: %s NEW: %s", change.topic, _shown(broker_name, change.old), new)
+        log.info("… and %d more topics of %s registered or changed (%s)", rest, broker, event.cause)
 
 
 def _shown(broker_name: str, queues: QueueData) -> str:

@@ -20,7 +20,6 @@ from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
 from rocketns.server.clock import Clock
 from rocketns.server.control.control import Control
-from rocketns.server.control.inbox import seems_lookup
 from rocketns.server.missing import Counted, TopicAsker
 from rocketns.server.process import be_nicer
 from rocketns.server.reactors.handle import HANDSHAKE_MS_MAX
@@ -181,8 +180,8 @@ class ReactorTransport:
 
     It is the `Receiver` of the reactors' messages: `frame`, `opened` and so on.
 
-    ``opened_total``, ``opened_with_tls`` and ``lookups_handed_over`` count, ``endings`` by `Ending`, ``open_with_tls``
-    only those that are open. Any thread may read them.
+    ``opened_total`` and ``opened_with_tls`` count, ``endings`` by `Ending`, ``open_with_tls`` only those that are open.
+    Any thread may read them.
     """
 
     def __init__(
@@ -208,7 +207,6 @@ class ReactorTransport:
         self._goes_on = False
         self._missed_ms = self._missed_until_ms = 0  # by a stall: see `close_idle`
         self._rounds_wanted: list[int] = []
-        self.lookups_handed_over = 0
         self.opened_total = self.opened_with_tls = self.open_with_tls = 0
         self.endings: Counter[int] = Counter()
 
@@ -255,7 +253,6 @@ class ReactorTransport:
             connection.release(len(frame))
             self._reactors.end_frame(epoch)
             return
-        self.lookups_handed_over += seems_lookup(frame)
         self._control.submit(connection, frame, is_beyond_rate=is_beyond_rate, epoch=epoch)
 
     def answers_delivered(self, number: int) -> None:
@@ -349,4 +346,4 @@ class ReactorTransport:
             one.close()
         self._listening = ()
         log.info("route lookups: %d answered by reactors, %d handed over",
-                 sum(self._reactors.lookups), self.lookups_handed_over)  # fmt: skip
+                 sum(self._reactors.lookups), self._control.lookups)  # fmt: skip
