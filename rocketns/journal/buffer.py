@@ -60,7 +60,7 @@ class Buffer:
     """`at` sets the time of the records that follow, `put` adds one, `flush` hands them to the writer.
 
     ``lost`` counts records since the last ``drop``, ``lost_total`` all of them, ``losses`` the ``drop`` records,
-    ``seals`` the ``seal`` records.
+    ``seals`` the ``seal`` records. With ``wants_seal`` the records so far are sealed when they are handed over.
     """
 
     def __init__(self, writer: Writer, limits: BufferLimits, ns: str, boot: int) -> None:
@@ -78,7 +78,7 @@ class Buffer:
         self._large_left = LARGE_SHARE * limits.buffer_bytes
         self._head = b'{"boot":%d,"seq":' % boot
         self._ts = self._times = b""
-        self._epoch_ms = 0
+        self.epoch_ms = 0
         self._front = bytearray()
         self._room = 0
         self._segment: Segment | None = None
@@ -89,7 +89,7 @@ class Buffer:
         self._ends_ms = 0
         self._sealed_at = 0
         self._sealed_ms = 0
-        self._wants_seal = False
+        self.wants_seal = False
         self._loss_lines = LogLimiter(LOSS_LOG_INTERVAL_MS)
         self._end_is_logged = False
 
@@ -100,16 +100,10 @@ class Buffer:
         """
         if not self._began_ms <= epoch_ms < self._ends_ms:
             self._end_file()  # its seal has the time of the record before
-        self._epoch_ms = epoch_ms
-        self._ts = b',"ts":%d000,' % epoch_ms
-        self.since(since_ms)
-
-    def since(self, since_ms: int | None) -> None:
-        """As `at`, at the same time."""
-        self.since_ms = since_ms
-        self._times = self._ts
+        self.epoch_ms, self.since_ms = epoch_ms, since_ms
+        self._ts = self._times = b',"ts":%d000,' % epoch_ms
         if since_ms is not None:
-            self._times = b'%b"since":%d000,' % (self._ts, min(since_ms, self._epoch_ms))
+            self._times = b'%b"since":%d000,' % (self._ts, min(since_ms, epoch_ms))
 
     def put(self, record: bytes) -> None:
         """Add a record, as `encoding.columns` makes it. Without room for it, it is lost and counted."""
@@ -125,7 +119,8 @@ class Buffer:
         self.seq -= 1
         if self._segment is not None and self._handed_bytes + len(self._front) >= self._limits.file_bytes:
             self._end_file()
-        self._hand_over_early()
+        if len(self._front) * EARLY_SHARE >= self._limits.buffer_bytes and not self._writer.is_behind:
+            self._hand_over()
         begun = self._segment is not None or self._begin_file()
         if not begun or (self.lost and not self._state_loss()):
             self.lose(FULL)
@@ -191,7 +186,7 @@ class Buffer:
         self.lost += 1
         self.lost_total += 1
         self._room = 0
-        if self._loss_lines.due(self._epoch_ms):
+        if self._loss_lines.due(self.epoch_ms):
             self._end_is_logged = True
             log.error("the journal's records are lost, from seq %d on: %s", self.seq, why)
 
@@ -208,7 +203,7 @@ class Buffer:
 
     def _begin_file(self) -> bool:
         """Write the file's first record. False without room for it."""
-        epoch_ms = self._epoch_ms
+        epoch_ms = self.epoch_ms
         self._began_ms = epoch_ms
         self._ends_ms = min(epoch_ms + self._limits.file_ms, (epoch_ms // DAY_MS + 1) * DAY_MS)
         self._ended_bytes += self._handed_bytes
@@ -217,7 +212,7 @@ class Buffer:
         if not self._append(encoding.columns("open", columns), self._ts):
             return False
         self._number += 1
-        self._wants_seal |= self._number == 1
+        self.wants_seal |= self._number == 1
         self._segment = Segment(day_of(epoch_ms), self._boot, self._number)
         return True
 
@@ -227,38 +222,23 @@ class Buffer:
             self._segment = None
         self._room = 0
 
-    def _hand_over_early(self) -> None:
-        if len(self._front) * EARLY_SHARE >= self._limits.buffer_bytes and not self._writer.is_behind:
-            self._hand_over()
-
     def _hand_over(self, *, ends: bool = False, sync: bool = True) -> None:
         if self._segment is not None and (self._front or ends):
+            unsealed = self.bytes - self._sealed_at
+            is_old = unsealed >= SEALED_BYTES_MIN and not 0 <= self.epoch_ms - self._sealed_ms < SEAL_EVERY_MS
+            is_due = self.wants_seal or is_old or unsealed >= SEAL_EVERY_BYTES
             # After a loss the next record is the ``drop`` that counts it.
-            if not self.lost and self.bytes > self._sealed_at and (ends or self._seal_is_due):
-                self._put_seal()
+            if not self.lost and unsealed > 0 and (ends or is_due):
+                self.seq += 1
+                self.seals += 1
+                self._front += b"%b%d%b%b" % (self._head, self.seq, self._ts, SEAL)  # `_free_bytes` leaves room for it
+                self._note_sealed()
             self._handed_bytes += len(self._front)
             self._writer.push(Chunk(self._segment, self._front, ends), sync=sync)
             self._front = bytearray()
 
-    def want_seal(self) -> None:
-        """The records so far are sealed when they are handed over."""
-        self._wants_seal = True
-
-    @property
-    def _seal_is_due(self) -> bool:
-        unsealed = self.bytes - self._sealed_at
-        is_old = unsealed >= SEALED_BYTES_MIN and not 0 <= self._epoch_ms - self._sealed_ms < SEAL_EVERY_MS
-        return self._wants_seal or is_old or unsealed >= SEAL_EVERY_BYTES
-
-    def _put_seal(self) -> None:
-        """There is always room for it: see `_free_bytes`."""
-        self.seq += 1
-        self.seals += 1
-        self._front += b"%b%d%b%b" % (self._head, self.seq, self._ts, SEAL)
-        self._note_sealed()
-
     def _note_sealed(self) -> None:
-        self._sealed_at, self._sealed_ms, self._wants_seal = self.bytes, self._epoch_ms, False
+        self._sealed_at, self._sealed_ms, self.wants_seal = self.bytes, self.epoch_ms, False
 
     def hand_over_soon(self) -> bool:
         """Let the writer write what there is; the next `flush` syncs it. False if the writer is too far behind."""

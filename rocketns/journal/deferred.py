@@ -68,7 +68,7 @@ class DeferredTopics:
         broker = next(iter(self.brokers), None)
         if broker is None:
             return 0
-        self._buffer.since(self._since_ms)
+        self._buffer.at(self._buffer.epoch_ms, self._since_ms)
         waiting = self.brokers.pop(broker)
         names = self._pop_some(waiting)
         table = self._tables.topic_queue_table
@@ -78,15 +78,15 @@ class DeferredTopics:
                 if broker not in table.get(topic, ()):
                     self._add(waiting, topic)
             listed, _ = encoding.topic_list(here, [table[topic][broker] for topic in here])
-            self._buffer.put(encoding.topics_record("tput", broker, waiting.put, listed))
         else:
             listed, _ = encoding.topic_list(names, None)
-            self._buffer.put(encoding.topics_record("tdel", broker, waiting.deleted, listed))
+        columns = {"broker": broker, "cause": waiting.put if here else waiting.deleted, "topics": listed}
+        self._buffer.put(encoding.columns("tput" if here else "tdel", columns))
         if waiting.names:
             self.brokers[broker] = waiting
         else:
             self._when_written(broker)
-        self._buffer.since(None)
+        self._buffer.at(self._buffer.epoch_ms)
         if not self.brokers:
             self._since_ms = None
         return len(here or names)

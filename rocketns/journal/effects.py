@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from rocketns.config.properties import is_secret
 from rocketns.journal import encoding
@@ -20,7 +20,7 @@ from rocketns.journal.members import (
     member_columns,
 )
 from rocketns.journal.record import Ev
-from rocketns.protocol.body.route import BrokerData, QueueData
+from rocketns.protocol.body.route import BrokerData
 from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
@@ -32,11 +32,7 @@ LARGE_BEAT_EVERY_MS = 10_000
 AROUND_BYTES = 128
 # The event of a registration comes after the events of its topics, but its record before theirs. If an address gave up
 # its former ids, its registration or conflict records that, because it knows more. Without one, BrokerIdsLeft does.
-_RANKS = {e.BrokerRegistered: 0, e.BrokerIdsLeft: 2}
-
-
-def _rank(event: e.Event) -> int:
-    return _RANKS.get(type(event), 1)
+RANKS: dict[type, int] = {e.BrokerRegistered: 0, e.BrokerIdsLeft: 2}
 
 
 class Effects:
@@ -63,21 +59,17 @@ class Effects:
         self._routes_changed = False
         if len(events) > 1:
             self._joined = False
-            events = sorted(events, key=_rank)
+            events = sorted(events, key=lambda event: RANKS.get(type(event), 1))
             self._lists.clear()  # an earlier batch may have failed
             self._lists.extend(self._listed(one) for one in events if isinstance(one, e.TopicsPut | e.TopicsDeleted))
         for event in events:
             if type(event) in WRITERS:
                 WRITERS[type(event)](self, event)
-        if self._settling.is_due:
-            self._settle()
+        if self._settling.is_due:  # the records so far may not give all of the groups and addresses that events named
+            for name in [*self._settling.names]:
+                self._leave_missing(name)
+            self._routes_changed |= self._settling.settle()
         return self._routes_changed
-
-    def _settle(self) -> None:
-        """Record what the records so far do not give of the groups and addresses that these events named."""
-        for name in self._settling.names():
-            self._leave_missing(name)
-        self._routes_changed |= self._settling.settle()
 
     def _put(self, kind: Ev, columns: dict[str, Any]) -> None:
         self._buffer.put(encoding.columns(kind, columns))
@@ -218,14 +210,17 @@ class Effects:
         self._routes_changed = True
         is_put = isinstance(event, e.TopicsPut)
         is_known = is_put and event.cause is e.Cause.REGISTER and not self._joined
-        kind: Literal["tput", "tdel"] = "tput" if is_put else "tdel"
         cause = HEARTBEAT if is_known else event.cause
         for some in self._lists.popleft() if self._lists else self._listed(event):
-            self._buffer.put(encoding.topics_record(kind, event.broker_name, cause, some))
+            columns = {"broker": event.broker_name, "cause": cause, "topics": some}
+            self._put("tput" if is_put else "tdel", columns)
 
     def _listed(self, event: e.TopicsPut | e.TopicsDeleted) -> list[encoding.TopicsColumn]:
         """The topics in lists for a record each, as far as there is room; the others are deferred."""
-        names, queues = _named(event)
+        if isinstance(event, e.TopicsPut):
+            names, queues = [change.topic for change in event.changes], [change.new for change in event.changes]
+        else:
+            names, queues = event.topics, None
         room, lists = self._buffer.room_at_once, []
         around = encoding.text_bytes(event.broker_name) + AROUND_BYTES
         for start, end in encoding.topic_bounds(names):
@@ -266,7 +261,7 @@ class Effects:
 
     def _requested(self, event: e.AdminRequested | e.RequestRefused) -> None:
         self._buffer.put(encoding.request_record(event))
-        self._buffer.want_seal()
+        self._buffer.wants_seal = True
 
 
 # What writes the records of an event. Those that are not here change no member and no topic; and whether name servers
@@ -290,9 +285,3 @@ WRITERS: dict[type, Callable[[Effects, Any], None]] = {
     e.AdminRequested: Effects._requested,
     e.RequestRefused: Effects._requested,
 }
-
-
-def _named(event: e.TopicsPut | e.TopicsDeleted) -> tuple[list[str], list[QueueData] | None]:
-    if isinstance(event, e.TopicsDeleted):
-        return event.topics, None
-    return [change.topic for change in event.changes], [change.new for change in event.changes]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 
@@ -39,10 +39,10 @@ def columns(event: Ev, given: dict[str, Any]) -> bytes:
         return orjson.dumps({name: _escaped(value) for name, value in record.items()} | {"escaped": True})[1:]
 
 
-def tail(numbers: dict[str, int | None]) -> bytes:
-    """The end of a record: the numbers that are not None."""
-    present = {name: number for name, number in numbers.items() if number is not None}
-    return b"," + orjson.dumps(present)[1:] if present else b"}"
+def tail(version: DataVersion | None) -> bytes:
+    """The end of a record that ends with a data version."""
+    columns = {name: number for name, number in version_columns(version).items() if number is not None}
+    return b"," + orjson.dumps(columns)[1:] if columns else b"}"
 
 
 def _escaped(value: Any) -> Any:
@@ -130,33 +130,24 @@ def request_record(event: AdminRequested | RequestRefused) -> bytes:
 TopicsColumn = orjson.Fragment | list[dict[str, Any]]
 
 
-def topic_bounds(names: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Where the topics of each record begin and end."""
-    return _bounds(list(map(len, names)), TOPICS_IN_RECORD_MAX)
-
-
-def topics_record(event: Literal["tput", "tdel"], broker: str, cause: str, topics: TopicsColumn) -> bytes:
-    """A record of ``tput`` or ``tdel`` with a list that `topic_list` made."""
-    return columns(event, {"broker": broker, "cause": cause, "topics": topics})
-
-
 def text_bytes(text: str) -> int:
     """What a text takes in a record."""
     return len(orjson.dumps(text.encode("utf-8", "backslashreplace").decode()))
 
 
+def topic_bounds(names: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Where the topics of each record begin and end."""
+    return _bounds(list(map(len, names)), TOPICS_IN_RECORD_MAX)
+
+
 def _bounds(characters: Sequence[int], count_max: int) -> Iterator[tuple[int, int]]:
-    for start in range(0, len(characters), count_max):
-        yield from _narrowed(characters, start, min(start + count_max, len(characters)))
-
-
-def _narrowed(characters: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int]]:
-    if end - start == 1 or sum(characters[start:end]) <= TOPIC_CHARS_IN_RECORD_MAX:
+    start = 0
+    while start < len(characters):
+        end = min(start + count_max, len(characters))
+        while end - start > 1 and sum(characters[start:end]) > TOPIC_CHARS_IN_RECORD_MAX:
+            end = (start + end) // 2
         yield start, end
-        return
-    middle = (start + end) // 2
-    yield from _narrowed(characters, start, middle)
-    yield from _narrowed(characters, middle, end)
+        start = end
 
 
 def topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> tuple[TopicsColumn, int]:
@@ -165,9 +156,11 @@ def topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> tupl
     Costs a quarter of a dict for each topic: a registration may have 10,000.
     """
     try:
-        texts = _texts(names)
+        whole = orjson.dumps(list(names))
     except orjson.JSONEncodeError:
         return _topic_dicts(names, queues), sum(text_bytes(name) + TOPIC_AROUND_BYTES for name in names)
+    # Each name as JSON without its quotes. If nothing is escaped, no name contains a quote.
+    texts = [orjson.dumps(name)[1:-1] for name in names] if b"\\" in whole else whole[2:-2].split(b'","')
     if queues is not None:
         texts = [text + _queue_columns(data) for text, data in zip(texts, queues, strict=True)]
     end = b'"}' if queues is None else b"}"
@@ -179,14 +172,6 @@ def _topic_dicts(names: Sequence[str], queues: Sequence[QueueData] | None) -> li
     if queues is None:
         return [{"t": name} for name in names]
     return [{"t": name} | dict(zip("rwps", data, strict=True)) for name, data in zip(names, queues, strict=True)]
-
-
-def _texts(names: Sequence[str]) -> list[bytes]:
-    """Each name as JSON without its quotes. If nothing is escaped, no name contains a quote."""
-    whole = orjson.dumps(list(names))
-    if b"\\" in whole:
-        return [orjson.dumps(name)[1:-1] for name in names]
-    return whole[2:-2].split(b'","')
 
 
 @lru_cache(maxsize=4096)

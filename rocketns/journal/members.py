@@ -44,20 +44,21 @@ class RecordedLive:
 
     def note_version(self, version: DataVersion | None) -> None:
         self.version = version
-        self.tail = encoding.tail(self.version_columns())
+        self.tail = encoding.tail(self.shown_version)
 
     def note_deferred(self, *, is_deferred: bool) -> None:
         """Whether topics of a broker at this address have no record yet: after a crash it should send all of them."""
         self.is_deferred = is_deferred
         self.note_version(self.version)
 
-    def version_columns(self) -> dict[str, int | None]:
-        """None while they are deferred."""
-        return {} if self.is_deferred else encoding.version_columns(self.version)
+    @property
+    def shown_version(self) -> DataVersion | None:
+        """None while topics are deferred."""
+        return None if self.is_deferred else self.version
 
     def columns(self) -> dict[str, Any]:
         """The live entry and the filter servers; without ``timeout_ms`` if there is no entry."""
-        return self.version_columns() | {
+        return encoding.version_columns(self.shown_version) | {
             "timeout_ms": self.timeout_ms if self.is_there else None,
             "ha": self.ha_addr,
             "from_host": self.announced_by,
@@ -168,21 +169,21 @@ class RecordedTables:
 class Reconciler:
     """After a batch of events, compares the tables with the records, for the names and addresses that it touched.
 
-    A batch touches few of them, whatever the tables hold. ``is_due``: it touched some.
+    A batch touches few of them, whatever the tables hold. ``is_due``: it touched some, ``names`` are those of groups.
     """
 
     def __init__(self, tables: RouteTables, members: RecordedTables, buffer: Buffer) -> None:
         self._tables = tables
         self._members = members
         self._buffer = buffer
-        self._names: dict[str, None] = {}
+        self.names: dict[str, None] = {}
         self._addresses: dict[Address, None] = {}
         self._routes_changed = False
         self.is_due = False
 
     def note_name(self, name: str) -> None:
         """The group of this name may have changed."""
-        self._names[name] = None
+        self.names[name] = None
         self.is_due = True
 
     def note_address(self, address: Address) -> None:
@@ -190,13 +191,10 @@ class Reconciler:
         self._addresses[address] = None
         self.is_due = True
 
-    def names(self) -> list[str]:
-        return list(self._names)
-
     def settle(self) -> bool:
         """Write what differs, and forget what was noted. Whether routes changed."""
-        names, addresses = self._names, self._addresses
-        self._names, self._addresses, self.is_due, self._routes_changed = {}, {}, False, False
+        names, addresses = self.names, self._addresses
+        self.names, self._addresses, self.is_due, self._routes_changed = {}, {}, False, False
         for name in names:
             self._settle_group(name)
         for address in addresses:

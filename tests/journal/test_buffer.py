@@ -155,7 +155,7 @@ def test_no_seal_comes_between_lost_records_and_the_record_that_counts_them(writ
     put(buffer, 1_000)
     assert buffer.lost
     writer.unstick()
-    buffer.want_seal()
+    buffer.wants_seal = True
     buffer.hand_over_soon()
     buffer.flush(BOOT_MS)
     records = writer.take()
@@ -193,7 +193,7 @@ def test_only_records_of_changes_have_the_moment_before_them(writer: MemoryWrite
     buffer.put(RECORD)
     buffer.lose("test")
     buffer.put(RECORD)
-    buffer.want_seal()
+    buffer.wants_seal = True
     buffer.hand_over_soon()
     buffer.at(BOOT_MS)
     buffer.put(RECORD)
