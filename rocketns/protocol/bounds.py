@@ -82,7 +82,3 @@ class Allowance:
 
     values: int = JSON_VALUES_MAX
     lenient_bytes: int = LENIENT_BYTES_MAX
-
-    @classmethod
-    def of_header(cls) -> Allowance:
-        return cls(HEADER_VALUES_MAX, LENIENT_HEADER_BYTES_MAX)

@@ -15,7 +15,7 @@ from rocketns._fast.codec.wire import read_binary_header
 from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.errors import BodyDecodeError, MalformedFrame
 from rocketns.protocol.body.decoding import java_errors
-from rocketns.protocol.bounds import EXT_PAIRS_MAX, Allowance
+from rocketns.protocol.bounds import EXT_PAIRS_MAX, HEADER_VALUES_MAX, LENIENT_HEADER_BYTES_MAX, Allowance
 from rocketns.protocol.codes import LanguageCode, SerializeType, language_name
 from rocketns.protocol.json import fastjson
 from rocketns.protocol.json.fastjson import NumberText
@@ -113,9 +113,9 @@ def decode(frame: bytes | memoryview, name_bytes_max: int = NAME_BYTES_MAX) -> R
 
 
 def _decode_json(frame: bytes | memoryview, body_start: int) -> RemotingCommand:
-    header = bytes(frame[HEAD_BYTES:body_start])
+    header, allowance = bytes(frame[HEAD_BYTES:body_start]), Allowance(HEADER_VALUES_MAX, LENIENT_HEADER_BYTES_MAX)
     try:
-        command = fastjson.read(header, _command_of, numeric_keys=False, allowance=Allowance.of_header())
+        command = fastjson.read(header, _command_of, numeric_keys=False, allowance=allowance)
     except BodyDecodeError as error:
         raise MalformedFrame(f"JSON header: {error}") from error
     command.data = frame[body_start:] if body_start < len(frame) else None
@@ -144,8 +144,10 @@ def _command_of(value: Any) -> RemotingCommand:
     ext = fastjson.as_object(fields.get("extFields"))
     ext_texts = None if ext is None else {key: fastjson.exact_text(item) for key, item in ext.items()}
     _check_enum(fields.get("serializeTypeCurrentRPC"), len(SerializeType))
-    _check_body(fields.get("body"))
-    _check_suspended(fields.get("suspended"))
+    if "body" in fields:
+        _check_body(fields["body"])
+    if "suspended" in fields:
+        _check_suspended(fields["suspended"])
     return RemotingCommand(
         code=fastjson.as_int(fields.get("code")),
         version=fastjson.as_int(fields.get("version")),

@@ -31,8 +31,13 @@ class _Header:
     ext_fields: dict[str, str | None] | None
     version: int
 
-    def encode(self, serialize_type: SerializeType) -> bytes:
-        return self._json() if serialize_type == SerializeType.JSON else self._binary()
+    def frame(self, serialize_type: SerializeType, body: bytes = b"") -> bytes:
+        """The whole frame. ValueError for a header that is too long."""
+        header = self._json() if serialize_type == SerializeType.JSON else self._binary()
+        if len(header) > HEADER_BYTES_MAX:
+            raise ValueError(f"the header has {len(header)} bytes, and at most {HEADER_BYTES_MAX} are possible")
+        word = serialize_type << 24 | len(header)
+        return b"".join((_HEAD.pack(4 + len(header) + len(body), word), header, body))
 
     def _json(self) -> bytes:
         fields: dict[str, Any] = {"code": self.code}
@@ -61,7 +66,7 @@ def _utf8(text: str) -> bytes:
 def encode_reply(reply: Reply, opaque: int, serialize_type: SerializeType, version: int = V5_5_0) -> bytes:
     """The whole frame of an answer: flag 1, language JAVA."""
     header = _Header(reply.code, FLAG_RESPONSE, opaque, reply.remark, reply.ext_fields, version)
-    return _frame(header.encode(serialize_type), reply.body or b"", serialize_type)
+    return header.frame(serialize_type, reply.body or b"")
 
 
 def encode_request(
@@ -75,11 +80,4 @@ def encode_request(
     """The opaque and the whole frame of a new request without a body."""
     opaque = next_request_id()
     header = _Header(code, FLAG_ONEWAY if oneway else 0, opaque, None, ext_fields, version)
-    return opaque, _frame(header.encode(serialize_type), b"", serialize_type)
-
-
-def _frame(header: bytes, body: bytes, serialize_type: SerializeType) -> bytes:
-    if len(header) > HEADER_BYTES_MAX:
-        raise ValueError(f"the header has {len(header)} bytes, and at most {HEADER_BYTES_MAX} are possible")
-    word = serialize_type << 24 | len(header)
-    return b"".join((_HEAD.pack(4 + len(header) + len(body), word), header, body))
+    return opaque, header.frame(serialize_type)

@@ -174,39 +174,30 @@ def loads(data: bytes, *, numeric_keys: bool = True, allowance: Allowance | None
     is deducted.
     """
     allowance = allowance or Allowance()
-    _count_values(data, allowance)
     try:
-        return _standard(data, numeric_keys)
-    except ValueError:
-        pass
-    return loads_lenient(data, numeric_keys=numeric_keys, allowance=allowance)
+        return loads_standard(data, numeric_keys=numeric_keys, allowance=allowance)
+    except JsonSyntaxError:
+        return loads_lenient(data, numeric_keys=numeric_keys, allowance=allowance)
 
 
 def loads_standard(data: bytes, *, numeric_keys: bool = True, allowance: Allowance | None = None) -> Any:
     """Like `loads`, but refuses text that only the lenient parser takes."""
-    _count_values(data, allowance or Allowance())
-    try:
-        return _standard(data, numeric_keys)
-    except ValueError as error:
-        raise JsonSyntaxError(str(error)) from error
-
-
-def _standard(data: bytes, numeric_keys: bool) -> Any:
-    try:
-        return orjson.loads(data)
-    except ValueError:
-        quoted = json_passes.quote_numeric_keys(data) if numeric_keys else None
-        if quoted is None:
-            raise
-    return orjson.loads(quoted)
-
-
-def _count_values(data: bytes, allowance: Allowance) -> None:
-    """Counts values before they become objects: an object takes time, and about 20 times the bytes of its text."""
+    allowance = allowance or Allowance()
+    # Values are counted before they become objects: an object takes time, and about 20 times the bytes of its text.
     values = json_passes.count_values(data, allowance.values)
     if values > allowance.values:
         raise TooManyValues(f"more than {allowance.values} JSON values")
     allowance.values -= values
+    try:
+        return orjson.loads(data)
+    except ValueError as error:
+        quoted = json_passes.quote_numeric_keys(data) if numeric_keys else None
+        if quoted is None:
+            raise JsonSyntaxError(str(error)) from error
+    try:
+        return orjson.loads(quoted)
+    except ValueError as error:
+        raise JsonSyntaxError(str(error)) from error
 
 
 def loads_lenient(data: bytes, *, numeric_keys: bool = True, allowance: Allowance | None = None) -> Any:
