@@ -242,6 +242,15 @@ def test_a_registration_of_nobody_changes_nothing(world: World, missing: str) ->
     assert world.state() == before
 
 
+def test_a_body_that_maps_another_broker_is_read_again(world: World) -> None:
+    """The other one may have the topic by then."""
+    mappings = {"T1": {"topic": "T1", "bname": "another", "currIdMap": {}, "totalQueues": 1}}
+    body = plain().replace(b'"topicQueueMappingInfoMap":{}', b'"topicQueueMappingInfoMap":' + dumps(mappings))
+    for _ in range(2):
+        assert register(world, body).code == 0
+    assert counts(world) == (2, 0)
+
+
 def test_a_body_with_a_later_stamp_is_a_repeated_one(world: World) -> None:
     """B147: also with the CRC in the header, which differs because the stamp does."""
     for periods in range(3):
