@@ -122,16 +122,18 @@ class Buffer:
         if len(self._front) * EARLY_SHARE >= self._limits.buffer_bytes and not self._writer.is_behind:
             self._hand_over()
         begun = self._segment is not None or self._begin_file()
+        takes_large = self._large_left > -LARGE_SHARE_AT_ONCE * self._limits.buffer_bytes and not self.is_half_full
         if not begun or (self.lost and not self._state_loss()):
             self.lose(FULL)
-        elif len(record) > LARGE_BYTES and not self._takes_large_at_once:
+        elif len(record) > LARGE_BYTES and not takes_large:
             self.lose(LARGE_SHARE_USED)
         elif not self._append(record, self._times):
             self.lose(FULL)
 
     def _append(self, record: bytes, times: bytes) -> bool:
         line = b"%b%d%b%b\n" % (self._head, self.seq + 1, times, record)
-        if len(self._front) + len(line) > self._free_bytes():
+        room = self._limits.buffer_bytes - SEAL_BYTES + self._reserve_bytes - self._writer.pending_bytes
+        if len(self._front) + len(line) > room:
             return False
         self.seq += 1
         self._front += line
@@ -142,11 +144,6 @@ class Buffer:
     def has_room_for_large(self) -> bool:
         """Whether there is room for work that can wait, and for its records of more than `LARGE_BYTES`."""
         return self._large_left > 0 and not self.is_half_full
-
-    @property
-    def _takes_large_at_once(self) -> bool:
-        """Whether there is room for a record of more than `LARGE_BYTES` that cannot wait."""
-        return self._large_left > -LARGE_SHARE_AT_ONCE * self._limits.buffer_bytes and not self.is_half_full
 
     @property
     def room_at_once(self) -> int:
@@ -165,17 +162,14 @@ class Buffer:
         """Of all records since the start."""
         return self._ended_bytes + self._handed_bytes + len(self._front)
 
-    def _free_bytes(self) -> int:
-        return self._limits.buffer_bytes - SEAL_BYTES + self._reserve_bytes - self._writer.pending_bytes
-
     def _measure_room(self) -> None:
         """Set the size of the buffer at which `put` calls `_put_slowly`."""
         if self._segment is None or self.lost:
             self._room = 0
             return
-        self._room = min(self._free_bytes(), self._limits.file_bytes - self._handed_bytes)
         # Beyond the half `_put_slowly` looks at each record.
-        self._room = min(self._room, self._limits.buffer_bytes // 2 - self._writer.pending_bytes)
+        to_half = self._limits.buffer_bytes // 2 - self._writer.pending_bytes
+        self._room = min(to_half, self._limits.file_bytes - self._handed_bytes)
         early = self._limits.buffer_bytes // EARLY_SHARE
         if len(self._front) < early:
             self._room = min(self._room, early)
@@ -231,7 +225,7 @@ class Buffer:
             if not self.lost and unsealed > 0 and (ends or is_due):
                 self.seq += 1
                 self.seals += 1
-                self._front += b"%b%d%b%b" % (self._head, self.seq, self._ts, SEAL)  # `_free_bytes` leaves room for it
+                self._front += b"%b%d%b%b" % (self._head, self.seq, self._ts, SEAL)  # `_append` leaves room for it
                 self._note_sealed()
             self._handed_bytes += len(self._front)
             self._writer.push(Chunk(self._segment, self._front, ends), sync=sync)

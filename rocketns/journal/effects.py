@@ -11,7 +11,6 @@ from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
 from rocketns.journal.deferred import DeferredTopics
 from rocketns.journal.members import (
-    Address,
     Reconciler,
     RecordedGroup,
     RecordedLive,
@@ -47,7 +46,6 @@ class Effects:
         self._buffer = buffer
         self._settling = Reconciler(tables, self.members, buffer)
         self.deferred = DeferredTopics(tables, buffer, self._deferred_are_written)
-        self._deferring = self.deferred.brokers
         self._lists: deque[list[encoding.TopicsColumn]] = deque()
         self._now_ms = 0
         self._joined = False
@@ -81,7 +79,7 @@ class Effects:
             self._join(event)
             return
         if event.timeout_ms is None:
-            self._settling.note_address(member.address)
+            self._settling.note_key(member.key)
             return
         live = member.live
         live.last = member
@@ -92,7 +90,7 @@ class Effects:
         known = (live.timeout_ms, live.ha_addr, live.announced_by, group.zone, group.acting)
         changed = said != known or not live.is_there
         has_filters = self._tables.filter_server_table or live.filter_servers
-        if changed or (has_filters and self._filter_servers(member.address) != live.filter_servers):
+        if changed or (has_filters and self._filter_servers(member.key) != live.filter_servers):
             self._write_attributes(event, member, group, data)
             return
         if event.data_version != live.version:
@@ -100,8 +98,8 @@ class Effects:
             self._routes_changed = True  # it is told to the broker
         self._beat(member, event.gap_ms)
 
-    def _filter_servers(self, address: Address) -> list[str | None]:
-        return self._tables.filter_server_table.get(BrokerAddrInfo(*address), [])
+    def _filter_servers(self, key: BrokerAddrInfo) -> list[str | None]:
+        return self._tables.filter_server_table.get(key, [])
 
     def _beat(self, member: RecordedMember, gap_ms: int | None) -> None:
         if gap_ms is None:
@@ -113,7 +111,7 @@ class Effects:
         self, event: e.BrokerRegistered, member: RecordedMember, group: RecordedGroup, data: BrokerData
     ) -> None:
         assert event.timeout_ms is not None
-        live, servers = member.live, self._filter_servers(member.address)
+        live, servers = member.live, self._filter_servers(member.key)
         changed_servers = None if servers == live.filter_servers else encoding.filter_servers(servers)
         live.note(event.timeout_ms, event.ha_server_addr, event.data_version, event.announced_by)
         live.filter_servers = servers
@@ -123,13 +121,14 @@ class Effects:
         self._routes_changed = True
 
     def _heartbeat(self, event: e.BrokerHeartbeat) -> None:
-        live = self.members.lives.get((event.cluster, event.addr))
+        key = BrokerAddrInfo(event.cluster, event.addr)
+        live = self.members.lives.get(key)
         if live is None or (event.doubt is None and self._was_recorded(live)):
             return
         if live.last is not None:
             self._beat(live.last, event.gap_ms)
         else:
-            self._settling.write_live((event.cluster, event.addr), live)
+            self._settling.write_live(key, live)
 
     def _was_recorded(self, live: RecordedLive) -> bool:
         """Whether its last large record is so young that this one is left out. Otherwise this is the last one."""
@@ -142,14 +141,14 @@ class Effects:
         return is_young
 
     def _doubted(self, event: e.BrokerDoubted) -> None:
-        live = self.members.lives.get((event.cluster, event.addr))
+        live = self.members.lives.get(BrokerAddrInfo(event.cluster, event.addr))
         if live is not None and live.last is not None:
             columns = live.last.key_columns() | {"gap": event.gap_ms} | encoding.doubt_columns(event.doubt)
             self._put("doubt", columns)
 
     def _join(self, event: e.BrokerRegistered) -> None:
         """Record a new member, after the end of the members that it replaces."""
-        name = event.broker_name
+        name, key = event.broker_name, BrokerAddrInfo(event.cluster, event.addr)
         for member in self._missing(name):
             if member.addr != event.addr:
                 self._leave(member, e.Cause.CONFLICT, self._gap_ms(member))
@@ -159,16 +158,16 @@ class Effects:
         same = None if group is None else group.members.get(event.broker_id)
         if same is not None:  # the same address, from another cluster
             self._leave(same, e.Cause.REGISTER, self._gap_before(event, same))
-        live = self.members.lives.get((event.cluster, event.addr)) or RecordedLive(event.timeout_ms or 0, False)
+        live = self.members.lives.get(key) or RecordedLive(event.timeout_ms or 0, False)
         if event.timeout_ms is not None:
             live.note(event.timeout_ms, event.ha_server_addr, event.data_version, event.announced_by)
-        live.filter_servers = self._filter_servers((event.cluster, event.addr))
-        if name in self._deferring:
+        live.filter_servers = self._filter_servers(key)
+        if name in self.deferred.brokers:
             live.note_deferred(is_deferred=True)
         member = self.members.add(event.cluster, self._tables.broker_addr_table[name], event.broker_id, live)
         self._put("reg", member_columns(member, self.members.groups[name]))
         self._settling.note_name(name)
-        self._settling.note_address(member.address)
+        self._settling.note_key(member.key)
         self._joined = self._routes_changed = True
 
     def _missing(self, name: str) -> list[RecordedMember]:
@@ -181,7 +180,7 @@ class Effects:
         self._routes_changed = True
         self.members.remove(member)
         self._settling.note_name(member.broker)
-        self._settling.note_address(member.address)
+        self._settling.note_key(member.key)
         columns = member.key_columns() | {"gap": gap_ms, "cause": cause, "asked": asked}
         self._put("down", columns)
 
@@ -190,12 +189,13 @@ class Effects:
             self._leave(member, e.Cause.CONFLICT, self._gap_ms(member))
 
     def _down(self, event: e.BrokerDown) -> None:
-        self._settling.note_address((event.cluster, event.addr))
+        key = BrokerAddrInfo(event.cluster, event.addr)
+        self._settling.note_key(key)
         if event.broker_name is not None:
             self._settling.note_name(event.broker_name)
             for member in self._missing(event.broker_name):
                 if member.addr == event.addr:
-                    known = (event.cluster, event.addr) == (member.cluster, member.addr)
+                    known = member.key == key
                     self._leave(member, event.cause, event.gap_ms if known else self._gap_ms(member), event.asked)
 
     def _gap_ms(self, member: RecordedMember) -> int | None:
@@ -245,10 +245,10 @@ class Effects:
     def _deferred_are_written(self, broker: str) -> None:
         """All topics of a broker are recorded: record its data version as well."""
         for live in {id(member.live): member.live for member in self.members.of_broker(broker)}.values():
-            if live.is_deferred and not any(member.broker in self._deferring for member in live.members):
+            if live.is_deferred and not any(member.broker in self.deferred.brokers for member in live.members):
                 live.note_deferred(is_deferred=False)
                 if live.is_there:  # else there is no data version that was left out
-                    self._settling.write_live(live.members[0].address, live)
+                    self._settling.write_live(live.members[0].key, live)
 
     def _mappings_put(self, event: e.MappingsPut) -> None:
         self._routes_changed = True

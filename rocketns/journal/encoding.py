@@ -158,7 +158,9 @@ def topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> tupl
     try:
         whole = orjson.dumps(list(names))
     except orjson.JSONEncodeError:
-        return _topic_dicts(names, queues), sum(text_bytes(name) + TOPIC_AROUND_BYTES for name in names)
+        numbers = [{} for _ in names] if queues is None else [dict(zip("rwps", data, strict=True)) for data in queues]
+        dicts = [{"t": name} | own for name, own in zip(names, numbers, strict=True)]
+        return dicts, sum(text_bytes(name) + TOPIC_AROUND_BYTES for name in names)
     # Each name as JSON without its quotes. If nothing is escaped, no name contains a quote.
     texts = [orjson.dumps(name)[1:-1] for name in names] if b"\\" in whole else whole[2:-2].split(b'","')
     if queues is not None:
@@ -166,12 +168,6 @@ def topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> tupl
     end = b'"}' if queues is None else b"}"
     made = b'[{"t":"' + (end + b',{"t":"').join(texts) + end + b"]"
     return orjson.Fragment(made), len(made)
-
-
-def _topic_dicts(names: Sequence[str], queues: Sequence[QueueData] | None) -> list[dict[str, Any]]:
-    if queues is None:
-        return [{"t": name} for name in names]
-    return [{"t": name} | dict(zip("rwps", data, strict=True)) for name, data in zip(names, queues, strict=True)]
 
 
 @lru_cache(maxsize=4096)

@@ -163,7 +163,8 @@ class Journal:
         """Hand the buffer to the writer, and begin the work that is due."""
         self._epoch_ms = epoch_ms
         if not self._work:  # while the disk is stuck, work must not pile up
-            self._begin_lookups(epoch_ms)
+            if self.counts_lookups and not 0 <= epoch_ms - self._lookups_since_ms < self._lookup_interval_ms:
+                self._work.append(self._write_lookups(*self._drain_lookups(epoch_ms)))
             self._begin_snapshot(epoch_ms)
         self._want_step()
         self._put_alive(epoch_ms)
@@ -179,22 +180,16 @@ class Journal:
             self.buffer.put(ALIVE)
         self._records_seen, self._quiet_since_ms = self.buffer.seq - self.buffer.seals, epoch_ms
 
-    def _begin_lookups(self, epoch_ms: int) -> None:
-        if self.counts_lookups and not 0 <= epoch_ms - self._lookups_since_ms < self._lookup_interval_ms:
-            self._work.append(self._write_lookups(*self._drain_lookups(epoch_ms)))
-
     def _begin_snapshot(self, epoch_ms: int) -> None:
         since_ms = epoch_ms - self._snapshot_ms
         is_after_loss = self.buffer.losses != self._losses_mended and not 0 <= since_ms < SNAPSHOT_PAUSE_MS
-        if epoch_ms // HOUR_MS != self._snapshot_ms // HOUR_MS or is_after_loss or self._is_much_to_read():
+        # A start would read many records after the last snapshot. At most half of a journal is snapshots.
+        last, written = self._snapshot.bytes, self.buffer.bytes - self._snapshot_at
+        is_much_to_read = written - last >= max(last, self._snapshot_bytes_min)
+        if epoch_ms // HOUR_MS != self._snapshot_ms // HOUR_MS or is_after_loss or is_much_to_read:
             self._snapshot_ms = epoch_ms
             self._losses_mended = self.buffer.losses
             self._add_snapshot()
-
-    def _is_much_to_read(self) -> bool:
-        """Whether a start would read many records after the last snapshot. At most half of a journal is snapshots."""
-        last = self._snapshot.bytes
-        return self.buffer.bytes - self._snapshot_at - last >= max(last, self._snapshot_bytes_min)
 
     def _want_step(self) -> None:
         if (self._work or self._deferred.brokers) and not self._step_is_due and self.buffer.has_room_for_large:
@@ -210,19 +205,17 @@ class Journal:
             while entries < STEP_ENTRIES and self.buffer.bytes < bytes_max and self.buffer.has_room_for_large:
                 if not self._work and not self._deferred.brokers:
                     break
-                entries += self._deferred.write() + self._go_on()
+                entries += self._deferred.write()
+                if self._work:
+                    done = next(self._work[0], None)
+                    if done is None:
+                        self._work.popleft()
+                    entries += done or 0
             self.buffer.hand_over_soon()
         except Exception:
             self._work.clear()
             self._note_failure()
         self._want_step()
-
-    def _go_on(self) -> int:
-        """Do one piece of the waiting work, and return its entries."""
-        done = next(self._work[0], None) if self._work else 0
-        if done is None:
-            self._work.popleft()
-        return done or 0
 
     def _drain_lookups(self, epoch_ms: int) -> tuple[list[LookupRow], int]:
         """The rows, and the length of their interval in ms."""

@@ -10,8 +10,6 @@ from rocketns.journal.buffer import Buffer
 from rocketns.protocol.body.route import BrokerData, DataVersion
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
 
-Address = tuple[str, str]
-
 
 @dataclass(slots=True)
 class RecordedLive:
@@ -37,10 +35,6 @@ class RecordedLive:
     def note(self, timeout_ms: int, ha_addr: str | None, version: DataVersion | None, announced_by: str | None) -> None:
         self.timeout_ms, self.ha_addr, self.announced_by, self.is_there = timeout_ms, ha_addr, announced_by, True
         self.note_version(version)
-
-    def note_end(self) -> None:
-        self.is_there, self.ha_addr, self.announced_by = False, None, None
-        self.note_version(None)
 
     def note_version(self, version: DataVersion | None) -> None:
         self.version = version
@@ -93,8 +87,8 @@ class RecordedMember:
         self.heartbeat = encoding.columns("hb", self.key_columns())[:-1]
 
     @property
-    def address(self) -> Address:
-        return self.cluster, self.addr
+    def key(self) -> BrokerAddrInfo:
+        return BrokerAddrInfo(self.cluster, self.addr)
 
     def key_columns(self) -> dict[str, object]:
         return {"cluster": self.cluster, "broker": self.broker, "addr": self.addr, "bid": self.bid}
@@ -122,7 +116,7 @@ class RecordedTables:
 
     def __init__(self) -> None:
         self.groups: dict[str, RecordedGroup] = {}
-        self.lives: dict[Address, RecordedLive] = {}
+        self.lives: dict[BrokerAddrInfo, RecordedLive] = {}
 
     def put_group(self, name: str, data: BrokerData) -> RecordedGroup:
         """A group, with the cluster of its own."""
@@ -142,7 +136,7 @@ class RecordedTables:
         member = RecordedMember(cluster, name, broker_id, data.broker_addrs[broker_id], live)
         group.members[broker_id] = live.last = member
         live.members.append(member)
-        self.lives[member.address] = live
+        self.lives[member.key] = live
         return member
 
     def remove(self, member: RecordedMember) -> None:
@@ -153,7 +147,7 @@ class RecordedTables:
         if live.last is member:
             live.last = live.members[-1] if live.members else None
         if not live.members:
-            del self.lives[member.address]
+            del self.lives[member.key]
         if not group.members:
             del self.groups[member.broker]
 
@@ -161,9 +155,6 @@ class RecordedTables:
         """The members of a broker name; none where it is unknown."""
         group = self.groups.get(name)
         return [] if group is None else list(group.members.values())
-
-    def everyone(self) -> list[RecordedMember]:
-        return [member for group in self.groups.values() for member in group.members.values()]
 
 
 class Reconciler:
@@ -177,7 +168,7 @@ class Reconciler:
         self._members = members
         self._buffer = buffer
         self.names: dict[str, None] = {}
-        self._addresses: dict[Address, None] = {}
+        self._keys: dict[BrokerAddrInfo, None] = {}
         self._routes_changed = False
         self.is_due = False
 
@@ -186,19 +177,19 @@ class Reconciler:
         self.names[name] = None
         self.is_due = True
 
-    def note_address(self, address: Address) -> None:
+    def note_key(self, key: BrokerAddrInfo) -> None:
         """The live entry or the filter servers of this address may have changed."""
-        self._addresses[address] = None
+        self._keys[key] = None
         self.is_due = True
 
     def settle(self) -> bool:
         """Write what differs, and forget what was noted. Whether routes changed."""
-        names, addresses = self.names, self._addresses
-        self.names, self._addresses, self.is_due, self._routes_changed = {}, {}, False, False
+        names, keys = self.names, self._keys
+        self.names, self._keys, self.is_due, self._routes_changed = {}, {}, False, False
         for name in names:
             self._settle_group(name)
-        for address in addresses:
-            self._settle_live(address)
+        for key in keys:
+            self._settle_live(key)
         return self._routes_changed
 
     def _settle_group(self, name: str) -> None:
@@ -209,27 +200,27 @@ class Reconciler:
             self._buffer.put(encoding.columns("group", {"broker": name} | switches))
             self._routes_changed = True
 
-    def _settle_live(self, address: Address) -> None:
-        key = BrokerAddrInfo(*address)
+    def _settle_live(self, key: BrokerAddrInfo) -> None:
         entry, servers = self._tables.broker_live_table.get(key), self._tables.filter_server_table.get(key, [])
-        live = self._members.lives.get(address)
+        live = self._members.lives.get(key)
         if live is None and (entry is not None or servers):
-            live = self._members.lives[address] = RecordedLive(0, False)
+            live = self._members.lives[key] = RecordedLive(0, False)
         if live is None or live.is_as(entry, servers):
             return
         if entry is None:
-            live.note_end()
+            live.is_there, live.ha_addr, live.announced_by = False, None, None
+            live.note_version(None)
         else:
             live.note(entry.timeout_ms, entry.ha_server_addr, entry.data_version, entry.announced_by)
         live.filter_servers = servers
-        self.write_live(address, live)
+        self.write_live(key, live)
         self._routes_changed = True
         if not (live.is_there or live.members or live.filter_servers):
-            del self._members.lives[address]
+            del self._members.lives[key]
 
-    def write_live(self, address: Address, live: RecordedLive) -> None:
+    def write_live(self, key: BrokerAddrInfo, live: RecordedLive) -> None:
         """Record the live entry of an address."""
-        self._buffer.put(encoding.columns("live", live_columns(address, live)))
+        self._buffer.put(encoding.columns("live", live_columns(key, live)))
 
 
 def member_columns(member: RecordedMember, group: RecordedGroup) -> dict[str, Any]:
@@ -239,10 +230,9 @@ def member_columns(member: RecordedMember, group: RecordedGroup) -> dict[str, An
     return member.key_columns() | member.live.columns() | switches
 
 
-def live_columns(address: Address, live: RecordedLive) -> dict[str, Any]:
+def live_columns(key: BrokerAddrInfo, live: RecordedLive) -> dict[str, Any]:
     """All columns of ``live``."""
-    cluster, addr = address
-    return {"cluster": cluster, "live": addr} | live.columns()
+    return {"cluster": key.cluster, "live": key.addr} | live.columns()
 
 
 def adopt(tables: RouteTables, members: RecordedTables) -> None:
@@ -256,5 +246,5 @@ def adopt(tables: RouteTables, members: RecordedTables) -> None:
         members.put_group(name, group)
         for broker_id, addr in group.broker_addrs.items():
             cluster = tables.registrants[name][broker_id]
-            live = members.lives.get((cluster, addr)) or RecordedLive(0, False)
+            live = members.lives.get(BrokerAddrInfo(cluster, addr)) or RecordedLive(0, False)
             members.add(cluster, group, broker_id, live)

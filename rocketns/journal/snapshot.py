@@ -67,22 +67,23 @@ class SnapshotWriter:
         self._part += 1
 
     def _write_members(self) -> Iterator[int]:
-        for member in self._members.everyone():
+        members = [member for group in self._members.groups.values() for member in group.members.values()]
+        for member in members:
             group = self._members.groups.get(member.broker)
             if group is not None and group.members.get(member.bid) is member:
-                entry = self._tables.live(*member.address)
+                entry = self._tables.broker_live_table.get(member.key)
                 doubt = encoding.doubt_columns(None if entry is None else entry.doubt)
                 self._put(member_columns(member, group) | doubt)
             yield 1
 
     def _write_beside_members(self) -> Iterator[int]:
         """What the records of members do not give. After them: until then a reader does not know all members."""
-        for address in list(self._members.lives):
-            live = self._members.lives.get(address)
+        for key in list(self._members.lives):
+            live = self._members.lives.get(key)
             if live is not None and not live.members:
-                entry = self._tables.live(*address)
+                entry = self._tables.broker_live_table.get(key)
                 seen = None if entry is None or entry.doubt is None else entry.doubt.seen_epoch_ms
-                self._put(live_columns(address, live) | {"seen": seen})
+                self._put(live_columns(key, live) | {"seen": seen})
             yield 1
 
     def _write_topics(self) -> Iterator[int]:
@@ -101,17 +102,14 @@ class SnapshotWriter:
         yield from self._write_block(block)
 
     def _write_block(self, block: dict[str, list[str]]) -> Iterator[int]:
+        table = self._tables.topic_queue_table
         for broker, topics in block.items():
             for start, end in encoding.topic_bounds(topics):
-                self._write_broker(broker, topics[start:end])
+                names = [topic for topic in topics[start:end] if broker in table.get(topic, ())]
+                if names:
+                    listed, _ = encoding.topic_list(names, [table[topic][broker] for topic in names])
+                    self._put({"broker": broker, "topics": listed})
                 yield end - start
-
-    def _write_broker(self, broker: str, topics: list[str]) -> None:
-        table = self._tables.topic_queue_table
-        names = [topic for topic in topics if broker in table.get(topic, ())]
-        if names:
-            listed, _ = encoding.topic_list(names, [table[topic][broker] for topic in names])
-            self._put({"broker": broker, "topics": listed})
 
     def _write_mappings(self) -> Iterator[int]:
         table = self._tables.topic_queue_mapping_info_table
