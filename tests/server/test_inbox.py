@@ -85,16 +85,16 @@ def frame(number: int = 0, body: int = 0, code: int = OTHER) -> bytes:
 def serve(waiting: Any, cost_ns: int = MS) -> Any:
     """One frame: its connection, its bytes, and whether it is refused."""
     key, one = waiting.take()
-    waiting.charge(cost_ns)
+    waiting.turns.charge(cost_ns)
     return key, one.frame, one.is_refused
 
 
 def order(waiting: Any, costs: dict[str, int]) -> list[str]:
     """Serve all frames; the order of their connections. ``costs`` gives the cost of a host's or connection's frame."""
     served = []
-    while waiting.has_turns:
+    while waiting.turns:
         key, _ = waiting.take()
-        waiting.charge(costs.get(key, MS))
+        waiting.turns.charge(costs.get(key, MS))
         served.append(key)
     return served
 
@@ -198,7 +198,7 @@ def test_parked_frames_keep_their_order_and_take_no_turns() -> None:
     assert [one.frame[HEAD] for one in waiting.park("a")] == [3]
     waiting.submit("b", frame())
     assert order(waiting, {}) == ["b"]
-    assert (waiting.has_turns, waiting.bytes, waiting.parked_bytes) == (False, 0, 4 * size)
+    assert (bool(waiting.turns), waiting.bytes, waiting.parked_bytes) == (False, 0, 4 * size)
     waiting.resume("a")
     waiting.submit("a", frame(4, 1))
     assert (waiting.bytes, waiting.parked_bytes) == (5 * size, 0)
@@ -252,7 +252,7 @@ def test_paused_frames_wait_for_all_to_go_on() -> None:
     waiting.pause("a")
     assert order(waiting, {}) == ["b"]
     waiting.submit("a", frame())
-    assert not waiting.has_turns
+    assert not waiting.turns
     waiting.resume_paused()
     assert order(waiting, {}) == ["a"] * 3
 
@@ -337,7 +337,7 @@ def test_connections_that_leave_are_passed_over() -> None:
     gone = [peer for peer in peers if peer not in (key, "x3", "other1")]
     for peer in gone:
         assert len(waiting.drop(peer)) == 1
-    waiting.charge(MS)
+    waiting.turns.charge(MS)
     assert sorted([key, *order(waiting, {})]) == sorted({key, "x3", "other1"})
     for peer in peers:
         waiting.submit(peer, frame())

@@ -144,7 +144,7 @@ class Control:
             if self._housekeeping.has_waiting:
                 self._housekeeping.apply()
         finally:  # an unforeseen error must not leave the other requests waiting
-            if self._inbox.has_turns or self._housekeeping.has_waiting:
+            if self._inbox.turns or self._housekeeping.has_waiting:
                 self._want_turn()
             self._reactors.next_epoch()
             self._answering.deferred.answer_due()
@@ -162,13 +162,13 @@ class Control:
         now_ns = self._clock.spent_ns()
         ends_ns = now_ns + TURN_US_MAX * 1000
         for _ in range(self._turn_requests_max):
-            if not self._inbox.has_turns or self._reactors.replied_bytes > REPLIED_BYTES_MAX:
+            if not self._inbox.turns or self._reactors.replied_bytes > REPLIED_BYTES_MAX:
                 break
             connection, waiting = self._inbox.next()
             served.add(connection)
             self._serve(connection, waiting)
             began_ns, now_ns = now_ns, self._clock.spent_ns()
-            self._inbox.charge(now_ns - began_ns)
+            self._inbox.turns.charge(now_ns - began_ns)
             self.slow_turns.note(connection, waiting, now_ns - began_ns)
             if now_ns >= ends_ns:
                 break

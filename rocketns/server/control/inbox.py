@@ -110,7 +110,10 @@ class _Line:
 
 
 class Inbox:
-    """``bytes`` are those of waiting frames, with FRAME_COST_BYTES for each; ``parked_bytes`` those of parked ones."""
+    """``bytes`` are those of waiting frames, with FRAME_COST_BYTES for each; ``parked_bytes`` those of parked ones.
+
+    ``turns`` has the connections whose frames wait for their turn, and are not paused or parked.
+    """
 
     def __init__(self, config: NamesrvConfig) -> None:
         self._capacities = (config.default_thread_pool_queue_capacity, config.client_request_thread_pool_queue_capacity)
@@ -119,17 +122,12 @@ class Inbox:
         # Of these, the one that was parked first first: whether a broker had registered from it, and its host.
         self._parked: dict[Connection, tuple[bool, str]] = {}
         self._parked_of: Counter[tuple[bool, str]] = Counter()  # their bytes
-        self._turns: HostTurns[Connection] = HostTurns()
+        self.turns: HostTurns[Connection] = HostTurns()
         self._size = 0
         self.bytes = self.parked_bytes = 0
 
     def __len__(self) -> int:
         return self._size
-
-    @property
-    def has_turns(self) -> bool:
-        """Whether a frame waits for its turn, and is not paused or parked."""
-        return bool(len(self._turns))
 
     def submit(self, connection: Connection, waiting: WaitingFrame) -> bool:
         """Add a frame. It is refused if its queue is full, or if it is beyond the rate of its host.
@@ -139,7 +137,7 @@ class Inbox:
         line = self._lines.get(connection)
         if line is None:
             line = self._lines[connection] = _Line()
-            self._turns.want(connection, connection.host, is_broker=connection.is_broker)
+            self.turns.want(connection, connection.host, is_broker=connection.is_broker)
         queue = waiting.is_lookup
         if waiting.is_beyond_rate or (line.frames and self._queued[queue] >= self._capacities[queue]):
             waiting.is_refused = True
@@ -149,13 +147,9 @@ class Inbox:
         return connection in self._parked
 
     def next(self) -> tuple[Connection, WaitingFrame]:
-        """The frame whose turn it is. `charge` ends the turn. IndexError if none waits for a turn."""
-        connection = self._turns.next()
+        """The frame whose turn it is. ``turns.charge`` ends the turn. IndexError if none waits for one."""
+        connection = self.turns.next()
         return connection, self._lines[connection].frames[0]
-
-    def charge(self, cost_ns: int) -> None:
-        """What the turn of `next` cost."""
-        self._turns.charge(cost_ns)
 
     def remove_first(self, connection: Connection) -> None:
         """The connection's first frame is served."""
@@ -165,12 +159,12 @@ class Inbox:
 
     def pause(self, connection: Connection) -> None:
         """The connection's frames take no turns until `resume_paused`."""
-        self._turns.withdraw(connection)
+        self.turns.withdraw(connection)
 
     def park(self, connection: Connection) -> list[WaitingFrame]:
         """The connection's frames take no turns until `resume`. Returns those that a reactor still counts."""
         line = self._lines[connection]
-        self._turns.withdraw(connection)
+        self.turns.withdraw(connection)
         if connection not in self._parked:
             self._parked[connection] = connection.is_broker, connection.host
             self.bytes -= line.bytes
@@ -188,12 +182,12 @@ class Inbox:
             self.bytes += line.bytes
             self._count_parked(connection, -line.bytes)
             del self._parked[connection]
-            self._turns.want(connection, connection.host, is_broker=connection.is_broker)
+            self.turns.want(connection, connection.host, is_broker=connection.is_broker)
 
     def resume_paused(self) -> None:
         """Frames of all connections take turns again, but parked ones."""
         for connection in self._lines.keys() - self._parked:
-            self._turns.want(connection, connection.host, is_broker=connection.is_broker)
+            self.turns.want(connection, connection.host, is_broker=connection.is_broker)
 
     def parked_longest(self) -> Connection:
         """The connection to be closed when too many bytes are parked: of the host with the most, the one that was
@@ -227,7 +221,7 @@ class Inbox:
         if not line.frames:
             del self._lines[connection]
             self._parked.pop(connection, None)
-            self._turns.withdraw(connection)
+            self.turns.withdraw(connection)
 
     def _count(self, connection: Connection, line: _Line, waiting: WaitingFrame, step: int) -> None:
         size = step * (len(waiting.frame) + FRAME_COST_BYTES)
