@@ -24,22 +24,31 @@ queues.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import product
 
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
+from pyspark.sql.types import ArrayType, IntegerType
 
-from rocketns.pipeline.contract.frames import Checkpoint, as_it_is, conform
+from rocketns.pipeline.contract.frames import Checkpoint, as_it_is, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import GROUP_MEMBERS, IMBALANCE, IMPACT
-from rocketns.pipeline.jobs import allocation
+from rocketns.pipeline.jobs.allocation import STRATEGIES, model_outcome, real_outcome
 from rocketns.pipeline.jobs.topics import WRITE
 
-IDS_MAX = 64
+READ = 4  # the bit of ``p`` without which a consumer leaves a broker's queues out
 # Read queues of a topic at a name server. A broker may say that it has 2**31 - 1, and each one is looked at.
 QUEUES_MAX = 100_000
-# One shape may take long to compute, so even a few rows are spread over tasks.
-SHAPE_TASKS = 16
 SEGMENT = ["t1", "t2", "topic"]  # numbers first: sorting by names takes twice as long, since they often begin alike
+
+
+# A strategy and ``allocation.Outcome``.
+OUTCOME = (
+    "strategy:string queues:int capped:boolean orphaned_mean:double orphaned_max:double orphaned:queues "
+    "dup_mean:double dup_max:double dup:queues"
+)
+VIEW = ArrayType(IntegerType())
+NESTED = {"view": VIEW, "shape": ArrayType(VIEW), "queues": ArrayType(columns("b:int q:int"))}
 
 
 def impact(
@@ -64,9 +73,7 @@ def read_views(topic_segments: DataFrame) -> DataFrame:
     view has more than QUEUES_MAX read queues are left out."""
     known = F.filter("views", lambda known: F.size(known.view) > 0)
     # Filtered in the array: Spark would push a where() below the computation, and compute everything twice.
-    differing = F.filter(
-        F.array(allocation.let(known, _read)), lambda read: (F.size(read.shape) > 1) & _is_counted(read.shape)
-    )
+    differing = F.filter(F.array(_let(known, _read)), lambda read: (F.size(read.shape) > 1) & _is_counted(read.shape))
     return topic_segments.select(*SEGMENT, F.inline(differing))
 
 
@@ -79,21 +86,39 @@ def _is_counted(shape: Column) -> Column:
 
 def _read(views: Column) -> Column:
     """struct<names, shape, view_of>."""
-    brokers = F.transform(
-        views, lambda known: F.transform(allocation.readable_brokers(known.view), lambda entry: entry.broker)
-    )
+    brokers = F.transform(views, lambda known: F.transform(_readable(known.view), lambda entry: entry.broker))
 
     def counted(names: Column) -> Column:
-        return F.transform(
-            views, lambda known: F.struct(known.ns, allocation.read_counts(known.view, names).alias("counts"))
-        )
+        return F.transform(views, lambda known: F.struct(known.ns, _read_counts(known.view, names).alias("counts")))
 
     def read(names: Column, counted: Column) -> Column:
         shape = F.sort_array(F.array_distinct(F.transform(counted, lambda known: known.counts)))
-        return allocation.let(shape, lambda shape: _struct(names=names, shape=shape, view_of=_places(counted, shape)))
+        return _let(shape, lambda shape: _struct(names=names, shape=shape, view_of=_places(counted, shape)))
 
     names = F.sort_array(F.array_distinct(F.flatten(brokers)))
-    return allocation.let(names, lambda names: allocation.let(counted(names), lambda counted: read(names, counted)))
+    return _let(names, lambda names: _let(counted(names), lambda counted: read(names, counted)))
+
+
+def _let(value: Column, body: Callable[[Column], Column]) -> Column:
+    """``body(value)``, with ``value`` computed once even if the body uses it several times or in a lambda.
+
+    Spark would otherwise insert the expression at each use, and compute it again for each element of a lambda.
+    """
+    return F.get(F.transform(F.array(value), body), F.lit(0))
+
+
+def _readable(view: Column) -> Column:
+    """The entries of a view (array<struct<broker, r, w, p>>) that have queues to read."""
+    return F.filter(view, lambda entry: (entry.p.bitwiseAND(READ) != 0) & (entry.r > 0))
+
+
+def _read_counts(view: Column, names: Column) -> Column:
+    """array<int>: the read queues of each broker of ``names`` in a view, 0 where it has none."""
+    pairs = F.transform(_readable(view), lambda entry: F.struct(entry.broker, entry.r))
+    return _let(
+        F.map_from_entries(pairs),
+        lambda counts: F.transform(names, lambda name: F.coalesce(F.try_element_at(counts, name), F.lit(0))),
+    )
 
 
 def _struct(**fields: Column) -> Column:
@@ -108,24 +133,21 @@ def _places(counted: Column, shape: Column) -> Column:
 
 
 def _modelled(views: DataFrame, group_sizes: Sequence[int]) -> DataFrame:
-    sizes = F.array(*[F.lit(c) for c in sorted(set(group_sizes)) if c > 1]).cast("array<int>")
-    cases = _each_strategy(views.select("shape").distinct().select("shape", F.explode(sizes).alias("c")))
-    results = cases.repartition(SHAPE_TASKS, "shape", "c", "strategy").select(
-        "shape",
-        "c",
-        "strategy",
-        allocation.model_outcome(F.col("shape"), F.col("c"), F.col("strategy"), IDS_MAX).alias("outcome"),
-    )
+    shapes = views.select("shape").distinct().toArrow()["shape"].to_pylist()
+    sizes = sorted({c for c in group_sizes if c > 1})
+    cases = [(shape, c, how, *model_outcome(shape, c, how)) for shape, c, how in product(shapes, sizes, STRATEGIES)]
+    results = frame_of(views.sparkSession, cases, columns(f"shape:shape c:int {OUTCOME}", **NESTED))
     return _rows(views.join(results, "shape", "inner"), "model", F.lit(None))
 
 
 def _real(views: DataFrame, members: DataFrame) -> DataFrame:
     chosen = _choices(views, members)
-    cases = _each_strategy(chosen.select("shape", "choice").distinct())
-    results = cases.repartition(SHAPE_TASKS, "shape", "choice", "strategy").select(
-        "shape", "choice", "strategy",
-        allocation.real_outcome(F.col("shape"), F.col("choice"), F.col("strategy"), IDS_MAX).alias("outcome"),
-    )  # fmt: skip
+    asked = chosen.select("shape", "choice").distinct().toArrow().to_pylist()
+    cases = [
+        (one["shape"], one["choice"], how, *real_outcome(one["shape"], one["choice"], how))
+        for one, how in product(asked, STRATEGIES)
+    ]
+    results = frame_of(views.sparkSession, cases, columns(f"shape:shape choice:view {OUTCOME}", **NESTED))
     joined = chosen.join(results, ["shape", "choice"], "inner").withColumn("c", F.size("choice"))
     return _rows(joined, "real", F.col("group"))
 
@@ -147,27 +169,15 @@ def _choices(views: DataFrame, members: DataFrame) -> DataFrame:
     return known.join(views.select(*SEGMENT, "names", "shape"), SEGMENT, "inner")
 
 
-def _each_strategy(cases: DataFrame) -> DataFrame:
-    return cases.withColumn("strategy", F.explode(F.array(*[F.lit(name) for name in allocation.STRATEGIES])))
-
-
 def _rows(joined: DataFrame, assignments: str, group: Column) -> DataFrame:
-    """IMPACT from SEGMENT, names, c, strategy and outcome."""
+    """IMPACT from SEGMENT, names, c and OUTCOME."""
     seconds = (F.col("t2") - F.col("t1")) / 1e6
-    values: dict[str, Column] = {}
-    for place, name in ((allocation.ORPHANED, "orphaned"), (allocation.DUP, "dup")):
-        loss = F.get("outcome.losses", F.lit(place))
+    values = {"assignments": F.lit(assignments), "group": group}
+    for name in ("orphaned", "dup"):
+        values[f"{name}_ids"] = _named(F.col(name), F.col("names"))
         for how in ("mean", "max"):
-            values[f"{name}_{how}"] = loss[how]
-            values[f"{name}_qs_{how}"] = loss[how] * seconds
-        values[f"{name}_ids"] = _named(loss.lost, F.col("names"))
-    rest = {
-        "assignments": F.lit(assignments),
-        "group": group,
-        "queues": F.col("outcome.queues"),
-        "capped": F.col("outcome.capped"),
-    }
-    return conform(joined.withColumns(values | rest), IMPACT)
+            values[f"{name}_qs_{how}"] = F.col(f"{name}_{how}") * seconds
+    return conform(joined.withColumns(values), IMPACT)
 
 
 def _named(queues: Column, names: Column) -> Column:

@@ -17,6 +17,7 @@ from rocketns.pipeline.jobs.impact import impact
 from rocketns.pipeline.jobs.state import Boot, Snapshot
 from rocketns.pipeline.jobs.topics import system_topics, with_kind
 from rocketns.pipeline.jobs.windows import divergences
+from rocketns.pipeline.storage.results import materialized_if_small
 from rocketns.pipeline.stream import conditions
 from rocketns.pipeline.stream.conditions import changes
 from rocketns.pipeline.stream.memory import (
@@ -179,7 +180,7 @@ def _harm(windows: DataFrame, routes: DataFrame, now: Servers) -> DataFrame:
     )
     times = {"t1": F.lit(now.before), "t2": F.lit(now.watermark)}
     worst = (
-        impact(views.withColumns(times), GROUP_SIZES)
+        impact(views.withColumns(times), GROUP_SIZES, checkpoint=materialized_if_small)
         .groupBy("topic")
         .agg(F.max("orphaned_max").alias("orphaned"), F.max("dup_max").alias("twice"))
     )

@@ -11,12 +11,10 @@ from typing import Any, NamedTuple
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import ArrayType, IntegerType
 
-from rocketns.pipeline.contract.frames import Observation, columns, frame_of
+from rocketns.pipeline.contract.frames import Observation, frame_of
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, GROUP_MEMBERS, TOPIC_SEGMENTS
-from rocketns.pipeline.jobs.allocation import ASSIGNMENTS_MAX, STRATEGIES, model_outcome
+from rocketns.pipeline.jobs.allocation import ASSIGNMENTS_MAX, STRATEGIES, Outcome, model_outcome
 from rocketns.pipeline.jobs.impact import group_members, imbalance, impact
 from rocketns.pipeline.jobs.tallies import callers
 from tests.pipeline.frames import cut, frame, rows, seeds
@@ -50,7 +48,7 @@ def queues_of(view: Sequence[int]) -> list[Queue]:
     return [(broker, q) for broker, count in enumerate(view) for q in range(count)]
 
 
-class Outcome(NamedTuple):
+class Lost(NamedTuple):
     orphaned: list[Queue]
     dup: list[Queue]
 
@@ -66,7 +64,7 @@ def every_assignment(shape: Shape, c: int, strategy: str) -> Model:
     """Over every non-constant assignment."""
     allocated = _allocated(shape, c, strategy)
     outcomes = [_lost(shape, allocated, choice) for choice in non_constant(len(shape), c)]
-    orphaned, dup = ([len(getattr(of_choice, name)) for of_choice in outcomes] for name in Outcome._fields)
+    orphaned, dup = ([len(getattr(of_choice, name)) for of_choice in outcomes] for name in Lost._fields)
     return Model(Fraction(sum(orphaned), len(orphaned)), max(orphaned), Fraction(sum(dup), len(dup)), max(dup))
 
 
@@ -79,24 +77,13 @@ def _allocated(shape: Shape, c: int, strategy: str) -> list[list[list[Queue]]]:
     return [[ALLOCATE[strategy](i, queues_of(view), c) for i in range(c)] for view in shape]
 
 
-def _lost(shape: Shape, allocated: Sequence[Sequence[Sequence[Queue]]], choice: Sequence[int]) -> Outcome:
+def _lost(shape: Shape, allocated: Sequence[Sequence[Sequence[Queue]]], choice: Sequence[int]) -> Lost:
     union = sorted({queue for view in shape for queue in queues_of(view)})
     got = Counter(queue for i, view in enumerate(choice) for queue in allocated[view][i])
-    return Outcome([queue for queue in union if got[queue] == 0], [queue for queue in union if got[queue] > 1])
+    return Lost([queue for queue in union if got[queue] == 0], [queue for queue in union if got[queue] > 1])
 
 
-VIEW = ArrayType(IntegerType())
-SHAPE = ArrayType(VIEW)
 Case = tuple[Shape, int, str]  # shape, consumers, strategy
-
-
-def modelled(spark: SparkSession, cases: Sequence[Case]) -> list[Any]:
-    """The outcome of each case, in the order of the cases."""
-    numbered = [(number, *case) for number, case in enumerate(cases)]
-    told = frame_of(spark, numbered, columns("number:int shape:shape c:int strategy:string", shape=SHAPE))
-    outcome = model_outcome(F.col("shape"), F.col("c"), F.col("strategy"), 64)
-    outcomes = told.select("number", outcome.alias("outcome")).collect()
-    return [row.outcome for row in sorted(outcomes, key=lambda row: row.number)]
 
 
 def random_shape(chance: random.Random, views: int, sizes: Sequence[int] = (1, 2, 3, 4, 8)) -> Shape:
@@ -119,34 +106,34 @@ def random_cases(seed: int, count: int) -> list[Case]:
 
 
 @pytest.mark.parametrize("seed", seeds(1))
-def test_mean_and_maximum_are_those_of_trying_every_assignment(spark: SparkSession, seed: int) -> None:
-    cases = random_cases(seed, 60)
-    for case, outcome in zip(cases, modelled(spark, cases), strict=True):
-        expected = every_assignment(*case)
+def test_mean_and_maximum_are_those_of_trying_every_assignment(seed: int) -> None:
+    for case in random_cases(seed, 60):
+        outcome, expected = model_outcome(*case), every_assignment(*case)
         assert not outcome.capped
         assert figures(outcome) == pytest.approx([float(value) for value in expected], rel=1e-12), case
         assert outcome.queues == len({queue for view in case[0] for queue in queues_of(view)})
-        for loss, most in zip(outcome.losses, (expected.orphaned_max, expected.dup_max), strict=True):
-            assert len(loss.lost) == min(most, 64), case
+        for lost, most in ((outcome.orphaned, expected.orphaned_max), (outcome.dup, expected.dup_max)):
+            assert len(lost) == min(most, 64), case
 
 
-def test_beyond_the_limit_the_mean_is_exact_and_the_maximum_is_one_that_is_reached(spark: SparkSession) -> None:
+def test_beyond_the_limit_the_mean_is_exact_and_the_maximum_is_one_that_is_reached() -> None:
     chance = random.Random(6)
     cases = [(random_shape(chance, 2), 13, STRATEGIES[i % 2]) for i in range(2)]
     cases += [(random_shape(chance, 3), 8, STRATEGIES[i % 2]) for i in range(2)]
-    for case, outcome in zip(cases, modelled(spark, cases), strict=True):
-        expected = every_assignment(*case)
+    for case in cases:
+        outcome, expected = model_outcome(*case), every_assignment(*case)
         assert len(case[0]) ** case[1] > ASSIGNMENTS_MAX
         assert outcome.capped
-        for loss, mean, most in zip(outcome.losses, expected[::2], expected[1::2], strict=True):
-            assert loss.mean == pytest.approx(float(mean), rel=1e-12), case
-            assert 0.75 * most <= loss.max <= most, case
-            assert loss.max >= loss.mean, case
+        mean, most = figures(outcome)[::2], figures(outcome)[1::2]
+        assert mean == pytest.approx([float(value) for value in expected[::2]], rel=1e-12), case
+        for drawn, exact, average in zip(most, expected[1::2], mean, strict=True):
+            assert 0.75 * exact <= drawn <= exact, case
+            assert drawn >= average, case
 
 
-def figures(outcome: Any) -> list[float]:
+def figures(outcome: Outcome) -> list[float]:
     """Mean and maximum of the orphaned, then of the dup."""
-    return [value for loss in outcome.losses for value in (loss.mean, loss.max)]
+    return [outcome.orphaned_mean, outcome.orphaned_max, outcome.dup_mean, outcome.dup_max]
 
 
 # Topic segments: views as {"n1": {"a": 4, "b": (4, 8, 6)}}.
