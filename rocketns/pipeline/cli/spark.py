@@ -25,15 +25,14 @@ JAVA_MIN = 17
 # Spark's default of 200 partitions would make more tasks than most tables of one process have work for. Checksums tell
 # whether a part that was lost with its machine is the same when it is computed again.
 LOCAL = {"spark.sql.shuffle.orderIndependentChecksum.enabled": "false", "spark.sql.shuffle.partitions": "16"}
-# Compiling the plan of a small batch, planning each stage again, and inferring filters from others take longer than the
-# batch. So do many tasks.
-SMALL_BATCHES = {
+# Planning each stage again and inferring filters from others take longer than a stage of few rows. So do many tasks.
+SHORT = {
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.codegen.wholeStage": "false",
     "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.shuffle.partitions": "4",
 }
+# For a small batch compiling its plan takes longer, too.
+SMALL_BATCHES = SHORT | {"spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.sql.codegen.wholeStage": "false"}
 # So it does for a journal of some minutes: 41 s of CPU instead of 56.
 TINY = SMALL_BATCHES | {"spark.sql.shuffle.partitions": "1"}
 TINY_BYTES = 4 << 20
@@ -92,7 +91,8 @@ def fitting(journal: str) -> tuple[Mapping[str, str], bool]:
             size += path.stat().st_size
         if size > SHORT_BYTES:
             break
-    return TINY if 0 < size <= TINY_BYTES else {}, 0 < size <= SHORT_BYTES
+    short = 0 < size <= SHORT_BYTES
+    return TINY if 0 < size <= TINY_BYTES else SHORT if short else {}, short
 
 
 def is_here(options: argparse.Namespace, path: str) -> bool:
