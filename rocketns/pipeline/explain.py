@@ -28,10 +28,10 @@ def explained_route(spark: SparkSession | None, out: str, topic: str, at: int) -
     if not seen["t0"] <= at < seen["t1"]:
         said = _("the run below %(out)s looked at %(begin)s to %(end)s: start 'rocketns audit run' for another time")
         raise BadInput(said % {"out": out, "begin": exact_text(seen["t0"]), "end": exact_text(seen["t1"])})
-    values, boots, servers = read("topic_intervals", topic=topic), _at(read("ns_uptime"), at), read("sources")
+    values, boots, servers = read("topic_intervals", topic=[topic]), _at(read("ns_uptime"), at), read("sources")
     brokers = {row["broker"] for row in values}
     members = [row for row in _at(read("broker_intervals"), at) if row["broker"] in brokers]
-    holes = [row for row in read("quality", kind="hole") if row["t1"] <= at < row["t1"] + RESTORED_US]
+    holes = [row for row in read("quality", kind=["hole"]) if row["t1"] <= at < row["t1"] + RESTORED_US]
     lines = [_("%(topic)s at %(at)s") % {"topic": topic, "at": exact_text(at)}, *_clocks(read("clock_days"), at)]
     for server in sorted(servers, key=itemgetter("ns")):
         boot = next((row for row in boots if row["ns"] == server["ns"]), None)

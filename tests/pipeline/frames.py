@@ -21,8 +21,10 @@ def frame(spark: SparkSession, schema: StructType, rows: Iterable[Mapping[str, A
     return frame_of(spark, [tuple(row.get(name) for name in schema.names) for row in rows], schema)
 
 
-def rows(data: DataFrame, *names: str) -> list[tuple[Any, ...]]:
+def rows(data: DataFrame | Sequence[Mapping[str, Any]], *names: str) -> list[tuple[Any, ...]]:
     """The rows' columns ``names`` (all of them without) as sorted tuples; nested rows become tuples as well."""
+    if not isinstance(data, DataFrame):
+        return sorted((tuple(row[name] for name in names or row) for row in data), key=repr)
     chosen = data.select(*names) if names else data
     return sorted((plain(row) for row in chosen.collect()), key=repr)
 

@@ -234,11 +234,10 @@ def _followed(results: Results, incidents: Table) -> Table:
     keys = {(row["broker"], topic) for row in worst for topic in row["topic_sample"][:TOPICS_FOLLOWED]}
     if not keys:
         return Table()
-    intervals = results.frame("topic_intervals")
-    named = F.broadcast(frame_of(intervals.sparkSession, sorted(keys), columns("broker:string topic:string")))
-    found = intervals.join(named, ["topic", "broker"], "left_semi")
-    rows = found.select("ns", "topic", "broker", "t1", "t2", "r", "w", "p").limit(FOLLOWED_ROWS_MAX + 1).toArrow()
-    return Table.of(rows.slice(0, FOLLOWED_ROWS_MAX).to_pylist(), rows.num_rows)
+    brokers, topics = ({*names} for names in zip(*keys, strict=True))
+    found = results.rows("topic_intervals", broker=brokers, topic=topics)
+    rows = [row for row in found if (row["broker"], row["topic"]) in keys]
+    return Table.of(rows[:FOLLOWED_ROWS_MAX], len(rows))
 
 
 def incidents_in_short(data: ReportInput) -> dict[str, Any]:

@@ -19,13 +19,13 @@ from rocketns.pipeline.contract.frames import Observation, Row, plain_rows
 from rocketns.pipeline.contract.schema import ReadFile
 from rocketns.pipeline.contract.terms import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, BadInput, moment
 from rocketns.pipeline.jobs.access import admin_changes, new_addresses, refused_requests
-from rocketns.pipeline.jobs.brokers import broker_stats, departures
+from rocketns.pipeline.jobs.brokers import broker_stats, departures, heartbeat_gaps, stalls
 from rocketns.pipeline.jobs.clocks import clock_days, corrected
 from rocketns.pipeline.jobs.impact import group_members, imbalance, impact
 from rocketns.pipeline.jobs.quality import quality, sources, topic_doubts
 from rocketns.pipeline.jobs.reach import late_days, reaches, suspects, with_repaired_times
 from rocketns.pipeline.jobs.state import Base, base, broker_intervals, topic_intervals
-from rocketns.pipeline.jobs.tallies import LOOKUP, callers, counts, covered, gaps, hours
+from rocketns.pipeline.jobs.tallies import LOOKUP, callers, covered, hours
 from rocketns.pipeline.jobs.topics import (
     Uncovered,
     clients,
@@ -117,8 +117,8 @@ def computed(
     results.small = events is not every
     say(_("clocks"))
     inside = events.where((F.col("ts") >= own.t0) & (F.col("ts") < own.t1))
-    results.save("clock_days", clock_days(inside, request.clocks))
-    clocks = results.rows("clock_days")
+    clocks = clock_days(inside, request.clocks)
+    results.save_rows("clock_days", clocks)
     latest = observing.last_day_of_each(clocks)
     ends = [observing.reach_of(row, latest.get(row["ns"]), is_open=row["ns"] in known.open) for row in reached]
     observation = observing.observed(request.t0, request.t1, known.first, observing.common_end(ends))
@@ -172,13 +172,15 @@ class RunInput(NamedTuple):
 
 
 class BaseTables(NamedTuple):
-    """What all other tables follow from. ``lookups``: the records of that kind; ``rare``: those of RARE; ``doubts``:
+    """What all other tables follow from. ``lookups``: the records of that kind; ``rare``: those of RARE; ``stalls``: as
+    ``brokers.stalls`` has them; ``doubts``:
     TOPIC_DOUBTS; ``system_topics``: topics that brokers and clusters make for themselves; ``callers``: CALLERS;
     ``uncovered``: on which days not every name server journalled lookups."""
 
     events: DataFrame
     lookups: DataFrame
     rare: DataFrame
+    stalls: Sequence[Row]
     base: Base
     brokers: DataFrame
     topics: DataFrame
@@ -197,7 +199,7 @@ def other_tables(read: RunInput, seen: Observation, request: Request, results: R
     say(_("divergence, departures, topics, and what is missing from the journals"))
     together(
         partial(_divergence, state, seen, request, results),
-        partial(_brokers, state, seen, results),
+        partial(_brokers, state, read, seen, results),
         partial(_topics, state, seen, request, results),
         partial(_journals, state, read, seen, results),
     )
@@ -214,15 +216,16 @@ def _state(read: RunInput, seen: Observation, request: Request, results: Results
         events = materialized_if_small(events)
     lookups = results.checkpoint(events.where("ev = 'lookup'").select(*LOOKUP))
     known = base(events, seen)
-    results.save("ns_uptime", known.uptime)
+    results.save_rows("ns_uptime", plain_rows(known.uptime))
     together(
         lambda: results.save("broker_intervals", broker_intervals(events, known, seen)),
         lambda: results.save("topic_intervals", topic_intervals(events, known, seen)),
     )
     brokers, of_topics = results.frame("broker_intervals"), results.frame("topic_intervals")
     doubts = topic_doubts(events, known, of_topics, seen)
+    rare = results.materialize(events.where(F.col("ev").isin(*RARE)))
     return BaseTables(
-        events, lookups, results.checkpoint(events.where(F.col("ev").isin(*RARE))), known, brokers, of_topics,
+        events, lookups, rare, stalls(rare), known, brokers, of_topics,
         doubts=results.checkpoint(doubts) if any(boot.holes for boot in known.boots) else doubts,
         system_topics=results.materialize(system_topics(brokers)),
         callers=results.materialize(callers(lookups, seen)),
@@ -240,7 +243,7 @@ def _divergence(state: BaseTables, seen: Observation, request: Request, results:
         topic_doubts=state.doubts, clock_days=state.clocks, system_topics=state.system_topics,
     )  # fmt: skip
     windows = results.save("key_windows", windows)
-    results.save("divergences", divergences(windows, state.rare))
+    results.save("divergences", divergences(windows, state.stalls))
     segments = results.save("topic_segments", topic_segments(state.topics, up, windows, seen))
     members = results.save("group_members", group_members(state.callers))
     read = without_unread(segments, state.system_topics, members)
@@ -250,27 +253,29 @@ def _divergence(state: BaseTables, seen: Observation, request: Request, results:
     results.save("unwritable", shut)
 
 
-def _brokers(state: BaseTables, seen: Observation, results: Results) -> None:
+def _brokers(state: BaseTables, read: RunInput, seen: Observation, results: Results) -> None:
+    lives = results.rows("broker_intervals")
     had = user_topics_of_brokers(state.topics, state.system_topics, seen)
-    results.save("departures", departures(state.brokers, state.events, seen, state.clocks, had, results.materialize))
-    stats = broker_stats(state.brokers, gaps(state.events, seen), state.base.uptime, seen)
-    results.save("broker_stats", stats)
-    results.save("admin_changes", admin_changes(state.rare, seen))
-    results.save("refused_requests", refused_requests(state.rare, seen))
-    results.save("new_addresses", new_addresses(state.events, seen))
+    results.save_rows("departures", departures(lives, state.events, seen, read.clocks, had, state.stalls))
+    gaps = plain_rows(heartbeat_gaps(state.events, seen))
+    results.save_rows("broker_stats", broker_stats(lives, gaps, results.rows("ns_uptime"), seen))
+    results.save_rows("admin_changes", admin_changes(state.rare, seen))
+    results.save_rows("refused_requests", refused_requests(state.rare, seen))
+    results.save_rows("new_addresses", new_addresses(state.events, seen))
 
 
 def _topics(state: BaseTables, seen: Observation, request: Request, results: Results) -> None:
     up, system = state.base.uptime, state.system_topics
     every = results.save("topics", topics(state.topics, state.brokers, up, state.callers, system, seen))
     results.save("dead_topics", dead_topics(every, state.uncovered, seen, request.dead_days))
-    results.save("missing_topics", missing_topics(results.materialize(hours(state.lookups, seen)), system))
+    results.save("missing_topics", missing_topics(hours(state.lookups, seen), system, results.materialize))
     results.save("clients", clients(state.callers))
 
 
 def _journals(state: BaseTables, read: RunInput, seen: Observation, results: Results) -> None:
-    results.save("quality", quality(state.rare, read.files, state.base, seen))
-    results.save("sources", sources(counts(state.events, seen), read.files, observing.last_day_of_each(read.clocks)))
+    results.save_rows("quality", quality(state.rare, read.files, state.base, seen))
+    latest = observing.last_day_of_each(read.clocks)
+    results.save_rows("sources", sources(state.base.counts, read.files, latest))
 
 
 def together(*works: Work) -> None:

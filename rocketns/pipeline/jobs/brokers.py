@@ -14,272 +14,259 @@ counts as a day at most. What was observed may have come earlier, since the look
 under another id, or lost its id to another address, did not depart.
 
 When name servers themselves did not run. They noticed what happened then later than others, or not at all.
+
+Spark counts the heartbeats, of which there may be any number; the rest is plain values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract import terms
-from rocketns.pipeline.contract.frames import Checkpoint, Observation, as_it_is, columns, conform
-from rocketns.pipeline.contract.schema import BROKER_STATS, DEPARTURES
-from rocketns.pipeline.jobs.clocks import between, off_by_day, off_of
+from rocketns.pipeline.contract.frames import Observation, Row, columns, frame_of, plain_rows
+from rocketns.pipeline.jobs.clocks import Clocks, may_differ
 
-KEY = ["ns", "broker", "bid", "addr"]
+KEY = ("ns", "broker", "bid", "addr")
 FLAP_US = 600_000_000
-QUANTILES = (0.5, 0.95, 0.99)
+QUANTILES = {"gap_p50": 0.5, "gap_p95": 0.95, "gap_p99": 0.99}
+
+
+def heartbeat_gaps(events: DataFrame, observation: Observation) -> DataFrame:
+    """KEY, exact quantiles of the gaps that the name server measured, ms, the largest one, and their number."""
+    inside = (F.col("ts") >= observation.t0) & (F.col("ts") < observation.t1)
+    beats = events.where((F.col("ev") == "hb") & F.col("gap").isNotNull() & inside)
+    counted = beats.groupBy(*KEY, "gap").agg(F.count("*").alias("n"))
+    quantile = F.percentile("gap", F.array(*map(F.lit, QUANTILES.values())), F.col("n"))
+    found = counted.groupBy(*KEY).agg(quantile.alias("q"), F.max("gap").alias("gap_max"), F.sum("n").alias("gaps"))
+    return found.select(*KEY, "gap_max", "gaps", *[F.col("q")[i].alias(name) for i, name in enumerate(QUANTILES)])
 
 
 def broker_stats(
-    broker_intervals: DataFrame, gaps: DataFrame, ns_uptime: DataFrame, observation: Observation
-) -> DataFrame:
-    """BROKER_STATS. ``gaps``: GAPS of the observation.
+    broker_intervals: Iterable[Row], gaps: Iterable[Row], ns_uptime: Iterable[Row], observation: Observation
+) -> list[Row]:
+    """BROKER_STATS. ``gaps``: of ``heartbeat_gaps``.
 
     Times count while the name server is known to be up: a killed one wrote no record of when its brokers went. Away is
     from an end until the next interval of the address; after the name server's own start nothing counts until the
     broker is back. A flap is a failure followed by a registration of the same address within FLAP_US. What observers
     saw is none of the others. Availability is null if the broker was neither listed nor away after a failure."""
     t0, t1 = observation
-    boots = ns_uptime.groupBy("ns").agg(F.collect_list(F.struct("t1", "t2")).alias("boots"))
-    of_address, of_member = Window.partitionBy(*KEY).orderBy("t1"), Window.partitionBy("ns", *MEMBER).orderBy("t1")
-    next_t1 = F.lead("t1").over(of_member)
-    lives = broker_intervals.join(F.broadcast(boots), "ns", "inner").withColumns({
-        "back": F.coalesce(F.lead("t1").over(of_address), F.lit(t1)),
-        "back_in": F.when(next_t1 < t1, next_t1 - F.col("t2")),
-    })  # fmt: skip
-    inside = (F.col("t2") >= t0) & (F.col("t2") < t1)
+    boots, heard = _grouped(ns_uptime, "ns"), {_of(row, KEY): row for row in gaps}
 
-    def clipped(column: str) -> Column:
-        return F.least(F.greatest(F.col(column), F.lit(t0)), F.lit(t1))
+    def known_us(ns: str, start: int, end: int) -> int:
+        """How much of [start, end) lies in the observation and in boots of the name server."""
+        overlaps = (min(end, t1, up["t2"]) - max(start, t0, up["t1"]) for up in boots[ns,])
+        return sum(max(overlap, 0) for overlap in overlaps)
 
-    def ended(causes: Sequence[str]) -> Column:
-        return F.col("end_cause").isin(*causes)
+    def figures(ns: str, lives: Sequence[Row]) -> Row:
+        sums = defaultdict[str, int](int)
+        for life, back in zip(lives, [*(one["t1"] for one in lives[1:]), t1], strict=True):
+            end, inside = life["t2"], t0 <= life["t2"] < t1
+            sums["up"] += known_us(ns, life["t1"], end)
+            if life["end_cause"] in terms.FAILURES:
+                sums["away"] += known_us(ns, end, back)
+                sums["failures"] += inside
+                sums["flaps"] += inside and back < t1 and back - end <= FLAP_US
+            elif life["end_cause"] in terms.GRACEFUL:
+                sums["planned"] += known_us(ns, end, back)
+                sums["graceful"] += inside
+            elif life["end_cause"] in terms.OBSERVED:
+                sums["observed"] += inside
+        known = sums["up"] + sums["away"]
+        return {
+            **{name: sums[name] for name in ("failures", "flaps", "graceful", "observed")},
+            "up_s": sums["up"] / 1e6,
+            "failed_s": sums["away"] / 1e6,
+            "planned_s": sums["planned"] / 1e6,
+            "availability": sums["up"] / known if known else None,
+            "mtbf_s": sums["up"] / 1e6 / sums["failures"] if sums["failures"] else None,
+        }
 
-    def away_s(causes: Sequence[str]) -> Column:
-        return F.sum(F.when(ended(causes), _known_s(clipped("t2"), clipped("back"))).otherwise(0.0))
-
-    found = (
-        lives.groupBy(*KEY)
-        .agg(
-            F.sum(_known_s(clipped("t1"), clipped("t2"))).alias("up_s"),
-            away_s(terms.FAILURES).alias("failed_s"),
-            away_s(terms.GRACEFUL).alias("planned_s"),
-            F.count_if(inside & ended(terms.FAILURES)).alias("failures"),
-            F.count_if(inside & ended(terms.GRACEFUL)).alias("graceful"),
-            F.count_if(inside & ended(terms.FAILURES) & (F.col("back_in") <= FLAP_US)).alias("flaps"),
-            F.count_if(inside & ended(terms.OBSERVED)).alias("observed"),
-            F.max((F.col("t1") < t1) & (F.col("t2") >= t0)).alias("listed"),
-        )
-        .where("listed")
-    )
-    return conform(
-        found.join(_heartbeat_gaps(gaps), KEY, "left").withColumns({
-            "availability": F.try_divide("up_s", F.col("up_s") + F.col("failed_s")),
-            "mtbf_s": F.when(F.col("failures") > 0, F.col("up_s") / F.col("failures")),
-            "gaps": F.coalesce("gaps", F.lit(0)),
-        }),
-        BROKER_STATS,
-    )  # fmt: skip
-
-
-def _known_s(start: Column, end: Column) -> Column:
-    """How much of [start, end), in us, lies in boots of the name server, s."""
-
-    def overlap(boot: Column) -> Column:
-        return F.greatest(F.least(end, boot["t2"]) - F.greatest(start, boot["t1"]), F.lit(0)) / F.lit(1e6)
-
-    return F.aggregate("boots", F.lit(0.0), lambda sum_, boot: sum_ + overlap(boot))
-
-
-def _heartbeat_gaps(gaps: DataFrame) -> DataFrame:
-    """KEY, exact quantiles of the heartbeat gaps, and their number, of GAPS."""
-    quantile = F.percentile("gap_ms", F.array(*[F.lit(q) for q in QUANTILES]), F.col("n"))
-    shown = gaps.groupBy(*KEY).agg(quantile.alias("q"), F.max("gap_ms").alias("gap_max"), F.sum("n").alias("gaps"))
-    return shown.select(
-        *KEY,
-        "gap_max",
-        "gaps",
-        *[F.col("q")[i].alias(name) for i, name in enumerate(("gap_p50", "gap_p95", "gap_p99"))],
-    )
+    return [
+        {"gaps": 0, **heard.get(key, {}), **dict(zip(KEY, key, strict=True)), **figures(key[0], lives)}
+        for key, lives in _grouped(broker_intervals, *KEY).items()
+        if key[:1] in boots and any(life["t1"] < t1 and life["t2"] >= t0 for life in lives)
+    ]
 
 
 TOGETHER_US = 10_000_000
 BIN_US = 300_000_000
-HEARD_US = 3_600_000_000
 TIMEOUT_MAX_MS = 86_400_000
-BROKER = ["cluster", "broker"]
-# The first heartbeat of a broker and id at a name server (by) after the departure that began at d1.
-HEARD = columns("cluster:string broker:string by:string bid:int d1:long ts:long")
+BROKER = ("cluster", "broker")
 DEPARTED = (*terms.GRACEFUL, *terms.FAILURES, *terms.OBSERVED)
+# Who stayed in the departure of that number: heartbeats after ``after`` and up to ``until`` count.
+STAYED = columns("number:int cluster:string broker:string ns:string bid:int after:long until:long")
 
 
 def departures(
-    broker_intervals: DataFrame,
+    broker_intervals: Iterable[Row],
     events: DataFrame,
     observation: Observation,
-    clock_days: DataFrame,
-    user_topics_of_brokers: DataFrame,
-    checkpoint: Checkpoint = as_it_is,
-) -> DataFrame:
-    """DEPARTURES. ``user_topics_of_brokers``: as the function of that name gives it. ``t1`` is the first down, ``t2``
-    the last; ``bids``: the broker ids that went. ``kind`` is ``observed`` if nobody but observers saw it,
+    clock_days: Iterable[Row],
+    user_topics_of_brokers: Mapping[str, Row],
+    stalls: Collection[Row],
+) -> list[Row]:
+    """DEPARTURES. ``user_topics_of_brokers``: as the function of that name gives it, by broker. ``t1`` is the first
+    down, ``t2`` the last; ``bids``: the broker ids that went. ``kind`` is ``observed`` if nobody but observers saw it,
     who see no causes; otherwise it is that of the others. It is ``unclear`` if no other kind fits all name servers:
     causes are mixed, or a name server that still listed the broker neither received a heartbeat nor dropped it."""
-    downs = checkpoint(grouped_downs(broker_intervals, observation, clock_days))
-    groups = _groups(downs)
-    stayed = who_stayed(groups, downs, broker_intervals)
-    key = [*BROKER, "departure"]
-    beats = first_heard(groups, broker_intervals, events, observation)
-    in_time = (F.col("ts") <= F.col("d1") + F.col("horizon")) & (F.col("ts") < F.col("until"))
-    heard_by = stayed.join(beats, [*BROKER, "by", "bid", "d1"], "inner").where(in_time)
-    heard = heard_by.select(*key, F.lit(True).alias("heard")).distinct()
-    stalled = stalled_at(downs.select(*key, F.col("t2").alias("t"), "ns"), events, key)
-    stayed_on = stayed.select(*key, F.lit(True).alias("stayed")).distinct()
-    return conform(
-        groups.join(stayed_on, key, "left")
-        .join(F.broadcast(user_topics_of_brokers), "broker", "left")
-        .join(heard, key, "left")
-        .join(stalled, key, "left")
-        .withColumns({"kind": _kind(), "t1": F.col("d1"), "t2": F.col("d2")})
-        .withColumn("stalled", F.coalesce("stalled", nobody())),
-        DEPARTURES,
+    clocks = Clocks(clock_days)
+    found = [
+        (downs, who_stayed(downs, lives))
+        for lives in _grouped(broker_intervals, *BROKER).values()
+        for downs in grouped_downs(lives, observation, clocks)
+    ]
+    heard = _heard(events, [who for _, who in found], observation)
+    return [
+        {
+            **_departure(downs, stalls),
+            "kind": kind_of(downs, stayed=bool(stayed), heard=number in heard),
+            **user_topics_of_brokers.get(downs[0]["broker"], {}),
+        }
+        for number, (downs, stayed) in enumerate(found)
+    ]
+
+
+def _departure(downs: Sequence[Row], stalls: Collection[Row]) -> Row:
+    first, last = downs[0]["t2"], downs[-1]["t2"]
+    return {
+        **{name: downs[0][name] for name in BROKER},
+        "t1": first,
+        "t2": last,
+        "ns": sorted({down["ns"] for down in downs}),
+        "bids": sorted({down["bid"] for down in downs}),
+        "asked": sorted({down["asked"] for down in downs} - {None}),
+        "t1_early": max(down["t2_early"] or 0 for down in downs if down["t2"] == first),
+        "stalled": stalled_at(((down["ns"], down["t2"]) for down in downs), stalls),
+    }
+
+
+def grouped_downs(lives: Sequence[Row], observation: Observation, clocks: Clocks) -> Iterator[list[Row]]:
+    """The rows of BROKER_INTERVALS of a broker that departures closed within the observation, by departure."""
+    downs = sorted(
+        (life for life in lives if life["end_cause"] in DEPARTED and observation.t0 <= life["t2"] < observation.t1),
+        key=itemgetter("t2", "ns", "bid", "addr"),
     )
+    returns = _returns(lives)
+
+    def starts(down: Row, before: Row) -> bool:
+        off = (clocks.off(one["ns"], one["t2"]) for one in (down, before))
+        apart = may_differ(*off) if down["ns"] != before["ns"] else 0
+        came_back = returns[: bisect_right(returns, down["t2"])][-1:]
+        return (
+            down["t2"] - (down["t2_early"] or 0) - before["t2"] > _wait_us(down) + apart
+            or down["t1"] > before["t2"]
+            or (down["end_cause"] in terms.OBSERVED and any(back > before["t2"] for back in came_back))
+        )
+
+    departure = downs[:1]
+    for before, down in pairwise(downs):
+        if starts(down, before):
+            yield departure
+            departure = []
+        departure.append(down)
+    if departure:
+        yield departure
 
 
-def grouped_downs(broker_intervals: DataFrame, observation: Observation, clock_days: DataFrame) -> DataFrame:
-    """BROKER_INTERVALS that a departure closed within the observation; ``departure`` numbers those of each broker."""
-    order = Window.partitionBy(*BROKER).orderBy("t2", "ns", "bid", "addr")
-    before = F.lag("t2").over(order)
-    changes = F.col("ns") != F.lag("ns").over(order)
-    apart = F.when(changes, between(F.col("clock"), F.lag("clock").over(order))).otherwise(F.lit(0))
-    far = F.col("t2") - F.coalesce("t2_early", F.lit(0)) - F.col("before") > _wait_us() + apart
-    back_between = F.col("t1") > F.col("before")
-    back_anywhere = F.col("end_cause").isin(*terms.OBSERVED) & (F.col("back") > F.col("before"))
-    starts = F.col("before").isNull() | far | back_between | F.coalesce(back_anywhere, F.lit(False))
-    downs = broker_intervals.where(
-        F.col("end_cause").isin(*DEPARTED) & (F.col("t2") >= observation.t0) & (F.col("t2") < observation.t1)
-    )
-    return (
-        off_by_day(_with_back(downs, broker_intervals), "t2", clock_days)
-        .withColumns({"clock": off_of(F.col("ns")), "before": before})
-        .withColumn("starts", F.when(starts, 1).otherwise(0))
-        .withColumn("departure", F.sum("starts").over(order.rowsBetween(Window.unboundedPreceding, 0)))
-        .drop("before", "starts", "clock", "clocks", "back")
-    )
+def _returns(lives: Iterable[Row]) -> list[int]:
+    """When a broker came back to a name server that had lost it."""
+    of_member = _grouped(lives, "ns", "bid").values()
+    return sorted(back["t1"] for of in of_member for gone, back in pairwise(of) if gone["end_cause"] in DEPARTED)
 
 
-def _with_back(downs: DataFrame, broker_intervals: DataFrame) -> DataFrame:
-    """The downs with ``back``: when the broker last came back by then, to any name server that had lost it."""
-    ended = F.lag("end_cause").over(Window.partitionBy("ns", *BROKER, "bid").orderBy("t1", "t2"))
-    returns = broker_intervals.select(*BROKER, F.col("t1").alias("back"), ended.alias("ended"))
-    backs = returns.where(F.col("ended").isin(*DEPARTED)).select(*BROKER, "back", F.col("back").alias("at"))
-    so_far = Window.partitionBy(*BROKER).orderBy("at").rangeBetween(Window.unboundedPreceding, Window.currentRow)
-    both = downs.withColumn("at", F.col("t2")).unionByName(backs, allowMissingColumns=True)
-    return both.withColumn("back", F.max("back").over(so_far)).where(F.col("t2").isNotNull()).drop("at")
+def who_stayed(downs: Sequence[Row], lives: Iterable[Row]) -> list[Row]:
+    """The intervals at the first down of the ids that went, at name servers that did not lose them in this departure;
+    with ``after`` and ``until``, between which a heartbeat shows that the broker lived."""
+    d1, bids = downs[0]["t2"], {down["bid"] for down in downs}
+    lost = {(down["ns"], down["bid"]) for down in downs}
+    horizon = d1 + max(map(_expiry_us, downs))
+    return [
+        {**life, "after": d1, "until": min(horizon, life["t2"] - 1)}
+        for life in lives
+        if life["t1"] <= d1 < life["t2"] and life["bid"] in bids and (life["ns"], life["bid"]) not in lost
+    ]
 
 
-def _groups(downs: DataFrame) -> DataFrame:
-    """The departures of ``grouped_downs``."""
-    return downs.groupBy(*BROKER, "departure").agg(
-        F.min("t2").alias("d1"),
-        F.max("t2").alias("d2"),
-        F.sort_array(F.collect_set("ns")).alias("ns"),
-        F.sort_array(F.collect_set("bid")).alias("bids"),
-        F.array_except(F.collect_set("end_cause"), _texts(terms.OBSERVED)).alias("causes"),
-        F.min_by(F.coalesce("t2_early", F.lit(0)), F.struct("t2", -F.col("t2_early"))).alias("t1_early"),
-        F.sort_array(F.collect_set("asked")).alias("asked"),
-        F.max(_expiry_us()).alias("horizon"),
-    )
-
-
-def _listing(groups: DataFrame, broker_intervals: DataFrame) -> DataFrame:
-    """The departure's columns with ``by``, ``bid`` and ``until``: the name servers that listed the broker at the first
-    down."""
-    listed = broker_intervals.select(*BROKER, F.col("ns").alias("by"), "bid", "t1", F.col("t2").alias("until"))
-    return groups.join(listed, BROKER, "inner").where((F.col("t1") <= F.col("d1")) & (F.col("until") > F.col("d1")))
-
-
-def who_stayed(groups: DataFrame, downs: DataFrame, broker_intervals: DataFrame) -> DataFrame:
-    """The rows of ``_listing`` for the ids that went, at name servers that did not lose them in this departure."""
-    candidates = _listing(groups, broker_intervals).where(F.array_contains("bids", F.col("bid")))
-    participants = downs.select(*BROKER, "departure", F.col("ns").alias("by"), "bid")
-    return candidates.join(participants, [*BROKER, "departure", "by", "bid"], "left_anti")
-
-
-def first_heard(
-    groups: DataFrame, broker_intervals: DataFrame, events: DataFrame, observation: Observation
-) -> DataFrame:
-    """HEARD, of every name server that listed the broker when the departure began, with any id: a later down may still
-    join the departure. Heartbeats count up to HEARD_US after it, or timeout and scan if that is longer.
-    Joining by time bins compares each heartbeat only with the departures near it."""
-    listed = _listing(groups, broker_intervals)
-    reach = F.greatest("horizon", F.lit(HEARD_US))
-    bins = F.explode(F.sequence(F.expr(f"d1 div {BIN_US}"), F.expr(f"(d1 + reach) div {BIN_US}")))
-    asked = listed.select(*BROKER, "by", "bid", "d1", reach.alias("reach"))
-    near = F.broadcast(asked.distinct().withColumn("bin", bins))
+def _heard(events: DataFrame, stayed: Sequence[Sequence[Row]], observation: Observation) -> set[int]:
+    """Which departures, by number, have a heartbeat of a broker at a name server that stayed. Joining by time bins
+    compares each heartbeat only with the departures near it."""
+    asked = [(number, *_of(who, STAYED.names[1:])) for number, of in enumerate(stayed) for who in of]
+    if not asked:
+        return set()
+    bins = F.explode(F.sequence(F.expr(f"after div {BIN_US}"), F.expr(f"until div {BIN_US}")))
+    near = F.broadcast(frame_of(events.sparkSession, asked, STAYED).where("after <= until").withColumn("bin", bins))
+    key = [*BROKER, "ns", "bid"]
     beats = events.where(
         (F.col("ev") == "hb") & (F.col("ts") >= observation.t0) & (F.col("ts") < observation.t1)
-    ).select(*BROKER, F.col("ns").alias("by"), "bid", "ts", F.expr(f"ts div {BIN_US}").alias("bin"))
-    after = (F.col("ts") > F.col("d1")) & (F.col("ts") <= F.col("d1") + F.col("reach"))
-    found = beats.join(near, [*BROKER, "by", "bid", "bin"], "inner").where(after)
-    return conform(found.groupBy(*BROKER, "by", "bid", "d1").agg(F.min("ts").alias("ts")), HEARD)
+    ).select(*key, "ts", F.expr(f"ts div {BIN_US}").alias("bin"))
+    after = (F.col("ts") > F.col("after")) & (F.col("ts") <= F.col("until"))
+    found = beats.join(near, [*key, "bin"], "inner").where(after).select("number").distinct()
+    return {row["number"] for row in found.collect()}
 
 
-def _wait_us() -> Column:
+def _wait_us(down: Row) -> int:
     """How long after the previous down a down of this cause still belongs to the departure."""
-    return F.when(F.col("end_cause").isin(*terms.NOTICED_LATE), _expiry_us()).otherwise(F.lit(TOGETHER_US))
+    return _expiry_us(down) if down["end_cause"] in terms.NOTICED_LATE else TOGETHER_US
 
 
-def _expiry_us() -> Column:
+def _expiry_us(down: Row) -> int:
     """Timeout and scan: after this time without a heartbeat a name server drops the broker. The broker says how long,
     and may say anything."""
-    said = F.least(F.greatest("timeout_ms", F.lit(0)), F.lit(TIMEOUT_MAX_MS))
-    return F.when(F.col("timeout_ms").isNull(), terms.TIMEOUT_MS).otherwise(said) * 1000 + terms.SCAN_US
+    said = down["timeout_ms"]
+    timeout = terms.TIMEOUT_MS if said is None else min(max(said, 0), TIMEOUT_MAX_MS)
+    return timeout * 1000 + terms.SCAN_US
 
 
-def _kind() -> Column:
-    """From the columns ``causes`` (without those of observers), ``stayed`` and ``heard`` of a departure."""
-    return (
-        F.when(F.arrays_overlap("causes", _texts(terms.GRACEFUL)), "graceful")
-        .when(F.col("heard"), "partition")
-        .when(F.size("causes") == 0, "observed")
-        .when(F.col("stayed"), "unclear")
-        .when(F.forall("causes", lambda cause: cause.isin(*terms.CONNECTION_ENDED)), "crash")
-        .when(F.forall("causes", lambda cause: cause.isin(*terms.SILENT)), "silent")
-        .otherwise("unclear")
-    )
-
-
-def _texts(values: Sequence[str]) -> Column:
-    return F.array(*[F.lit(value) for value in values])
+def kind_of(downs: Iterable[Row], *, stayed: bool, heard: bool) -> str:
+    """``stayed``: some name server still listed the broker; ``heard``: one of them heard it."""
+    causes = {down["end_cause"] for down in downs} - {*terms.OBSERVED}
+    if causes & {*terms.GRACEFUL}:
+        return "graceful"
+    if heard:
+        return "partition"
+    if not causes:
+        return "observed"
+    if not stayed and causes <= {*terms.CONNECTION_ENDED}:
+        return "crash"
+    return "silent" if not stayed and causes <= {*terms.SILENT} else "unclear"
 
 
 # A broker that closed its connection to a stalled name server registers again within its period of 30 s.
 AFTER_US = 30_000_000
 
 
-def stalls(events: DataFrame) -> DataFrame:
-    """``ns``, ``stall_t1`` and ``stall_t2``: a name server did not run, or had not heard all brokers again."""
-    return events.where((F.col("ev") == "stall") & F.col("ms").isNotNull()).select(
-        "ns", (F.col("ts") - F.col("ms") * 1000).alias("stall_t1"), (F.col("ts") + AFTER_US).alias("stall_t2")
+def stalls(events: DataFrame) -> Sequence[Row]:
+    """``ns``, ``t1`` and ``t2``: a name server did not run, or had not heard all brokers again."""
+    return plain_rows(
+        events.where((F.col("ev") == "stall") & F.col("ms").isNotNull()).select(
+            "ns", (F.col("ts") - F.col("ms") * 1000).alias("t1"), (F.col("ts") + AFTER_US).alias("t2")
+        )
     )
 
 
-def nobody() -> Column:
-    """No name server stalled."""
-    return F.array().cast("array<string>")
+def stalled_at(suspects: Iterable[tuple[str, int]], stalls: Collection[Row]) -> list[str]:
+    """Which of these name servers stalled at their time."""
+    return sorted({
+        ns for ns, t in suspects if any(one["ns"] == ns and one["t1"] <= t <= one["t2"] for one in stalls)
+    })  # fmt: skip
 
 
-def stalled_at(suspects: DataFrame, events: DataFrame, keys: list[str]) -> DataFrame:
-    """The ``keys`` with ``stalled``: which name servers (``ns``) of the suspects stalled at their time ``t``."""
-    during = F.col("t").between(F.col("stall_t1"), F.col("stall_t2"))
-    return (
-        suspects.join(F.broadcast(stalls(events)), ["ns"], "inner")
-        .where(during)
-        .groupBy(*keys)
-        .agg(F.sort_array(F.collect_set("ns")).alias("stalled"))
-    )
+def _grouped(rows: Iterable[Row], *names: str) -> Mapping[tuple[Any, ...], list[Row]]:
+    """In the order of their times."""
+    found = defaultdict[tuple[Any, ...], list[Row]](list)
+    for row in sorted(rows, key=itemgetter("t1", "t2")):
+        found[_of(row, names)].append(row)
+    return found
+
+
+def _of(row: Row, names: Iterable[str]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in names)

@@ -10,23 +10,23 @@ two looks. That is of each record (``*_early``), and comes on top of this.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from datetime import date
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.record import DATA_VERSION, MEMBER
 from rocketns.pipeline.clocks import OBSERVED, ClockDay, Server, clock_rows
-from rocketns.pipeline.contract.frames import frame_of
+from rocketns.pipeline.contract.frames import Row
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
-from rocketns.pipeline.contract.terms import CLOCK_DOUBT_US, DAY_US
+from rocketns.pipeline.contract.terms import CLOCK_DOUBT_US, DAY_US, EPOCH
 
 FRESH_MS = 60_000  # after a longer silence a version may be older than the heartbeat that names it
 SAMPLES_MAX = 20_000
 
 
-def clock_days(raw_events: DataFrame, within: int | None = None) -> DataFrame:
+def clock_days(raw_events: DataFrame, within: int | None = None) -> list[Row]:
     """CLOCK_DAYS of EVENTS. ``within``: by how much clocks differ at most (--clocks, us)."""
     servers: defaultdict[str, dict[str, Server]] = defaultdict(dict)
     for row in _servers(raw_events).collect():
@@ -35,7 +35,7 @@ def clock_days(raw_events: DataFrame, within: int | None = None) -> DataFrame:
     for row in _samples(raw_events).collect():
         samples[row["dt"]].append({one["ns"]: one["ts"] for one in row["firsts"]})
     days = (ClockDay(dt, known, samples[dt]) for dt, known in servers.items())
-    return frame_of(raw_events.sparkSession, list(clock_rows(days, within)), CLOCK_DAYS)
+    return [dict(zip(CLOCK_DAYS.names, row, strict=True)) for row in clock_rows(days, within)]
 
 
 def corrected(events: DataFrame, clock_days: DataFrame) -> DataFrame:
@@ -87,8 +87,35 @@ def may_be_off(uncertainty: int | None) -> int:
     return CLOCK_DOUBT_US if uncertainty is None else uncertainty
 
 
-def between(one: Column, other: Column) -> Column:
+class Clocks:
+    """By how much clocks may be off, by rows of CLOCK_DAYS. Plain values."""
+
+    def __init__(self, clock_days: Iterable[Row]) -> None:
+        self.days: defaultdict[int, dict[str, Off]] = defaultdict(dict)
+        for row in clock_days:
+            day = (date.fromisoformat(row["day"]) - EPOCH.date()).days
+            self.days[day][row["ns"]] = may_be_off(row["uncertainty"]), row["method"] == OBSERVED
+
+    def off(self, ns: str, time: int) -> Off:
+        """A name server's clock at that time, us. A day without an estimate has that of the day before; the records of
+        a day's last file go beyond midnight."""
+        day = time // DAY_US
+        known = max((one for one in self.days if one <= day), default=None)
+        if known is None or (day > known + 1 and known == max(self.days)):
+            return UNKNOWN
+        return self.days[known].get(ns, UNKNOWN)
+
+
+UNKNOWN: Off = (CLOCK_DOUBT_US, False)
+
+
+def may_differ(one: Off, other: Off) -> int:
     """By how much these two clocks may differ, us."""
+    return 0 if one[1] and other[1] else one[0] + other[0]
+
+
+def between(one: Column, other: Column) -> Column:
+    """``may_differ`` of two ``off_by``."""
     return F.when(one["shared"] & other["shared"], F.lit(0)).otherwise(one["off"] + other["off"]).cast("long")
 
 
@@ -105,15 +132,12 @@ def apart(clocks: Column) -> Column:
     return F.when(F.size(offs(False)) > 0, total).otherwise(F.lit(0))
 
 
-def widest(clock_days: Iterable[Mapping[str, Any]]) -> int:
+def widest(clock_days: Iterable[Row]) -> int:
     """By how much two clocks may differ at most on any day of CLOCK_DAYS, us. A name server without a row on a day is
     unknown."""
-    days: dict[str, dict[str, Off]] = defaultdict(dict)
-    for row in clock_days:
-        days[row["day"]][row["ns"]] = may_be_off(row["uncertainty"]), row["method"] == OBSERVED
+    days = Clocks(clock_days).days
     names = {ns for known in days.values() for ns in known}
-    unknown = (CLOCK_DOUBT_US, False)
-    found = (_apart(known.get(ns, unknown) for ns in names) for known in days.values())
+    found = (_apart(known.get(ns, UNKNOWN) for ns in names) for known in days.values())
     return max(found, default=2 * CLOCK_DOUBT_US)
 
 

@@ -15,8 +15,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.frames import Observation, conform, frame_of, plain_rows
-from rocketns.pipeline.contract.schema import QUALITY, SOURCES, TOPIC_DOUBTS, ReadFile
+from rocketns.pipeline.contract.frames import Observation, Row, conform, frame_of, plain_rows
+from rocketns.pipeline.contract.schema import QUALITY, TOPIC_DOUBTS, ReadFile
 from rocketns.pipeline.contract.terms import SILENT_AFTER_US
 from rocketns.pipeline.jobs.state import (
     BOOT,
@@ -25,37 +25,37 @@ from rocketns.pipeline.jobs.state import (
     Base,
     Boot,
     counted,
+    keyed_in_order,
     topic_changes,
     with_found_gone,
 )
 
 
-def quality(events: DataFrame, files: Iterable[ReadFile], base: Base, observation: Observation) -> DataFrame:
+def quality(events: DataFrame, files: Iterable[ReadFile], base: Base, observation: Observation) -> list[Row]:
     """QUALITY of the observation, from EVENTS, the files and ``state.Base``.
 
     A line that does not parse, or a dropped record, also leaves a hole: it is counted under both kinds.
     """
     observed = events.where(F.col("ts").between(observation.t0, observation.t1 - 1))
     rows = [*_corrupt(files, observation), *_of_boots(base.boots, observation)]
-    return _dropped(observed).unionByName(frame_of(events.sparkSession, rows, QUALITY))
+    return [*_dropped(observed), *(dict(zip(QUALITY.names, row, strict=True)) for row in rows)]
 
 
-def sources(counts: DataFrame, files: Iterable[ReadFile], clocks: Mapping[str, Mapping[str, Any]]) -> DataFrame:
-    """SOURCES: what was read of each name server. ``counts``: COUNTS of the observation; ``clocks``: of each the last
-    row of CLOCK_DAYS."""
-    told = {row["ns"]: row for row in plain_rows(counts)}
+def sources(counts: Mapping[str, Row], files: Iterable[ReadFile], clocks: Mapping[str, Row]) -> list[Row]:
+    """SOURCES: what was read of each name server. ``counts``: of ``tallies.counts``; ``clocks``: of each the last row
+    of CLOCK_DAYS."""
     corrupt: defaultdict[str, list[int]] = defaultdict(list)
     for one in files:
         corrupt[one.ns].append(one.corrupt)
-    rows = []
-    for ns in sorted({*told, *corrupt}):
-        row, clock = told.get(ns, {}), clocks.get(ns, {})
-        rows.append((
-            ns, len(corrupt[ns]), row.get("events", 0), row.get("first"), row.get("last"), clock.get("offset", 0),
-            sum(corrupt[ns]), row.get("lost", 0), clock.get("method"), clock.get("uncertainty"),
-            bool(row.get("observed")), row.get("members_early"), row.get("topics_early"),
-        ))  # fmt: skip
-    return frame_of(counts.sparkSession, rows, SOURCES)
+    rows: list[Row] = []
+    for ns in sorted({*counts, *corrupt}):
+        clock = clocks.get(ns, {})
+        rows.append({
+            "ns": ns, "events": 0, "lost": 0, "observed": False, **counts.get(ns, {}), "files": len(corrupt[ns]),
+            "corrupt": sum(corrupt[ns]), "clock": clock.get("method"), "offset_us": clock.get("offset", 0),
+            "uncertainty_us": clock.get("uncertainty"),
+        })  # fmt: skip
+    return rows
 
 
 def _corrupt(files: Iterable[ReadFile], observation: Observation) -> Iterator[tuple[Any, ...]]:
@@ -67,15 +67,10 @@ def _corrupt(files: Iterable[ReadFile], observation: Observation) -> Iterator[tu
             yield "corrupt", one.ns, one.place[0], one.first, one.last, one.corrupt, file
 
 
-def _dropped(events: DataFrame) -> DataFrame:
-    return conform(
-        events.where("ev = 'drop'")
-        .groupBy("ns", "boot")
-        .agg(F.min("ts").alias("t1"), F.max("ts").alias("t2"), F.sum("lost").alias("n"))
-        .withColumn("kind", F.lit("drop"))
-        .withColumn("detail", F.lit(None).cast("string")),
-        QUALITY,
-    )
+def _dropped(events: DataFrame) -> list[Row]:
+    dropped = events.where("ev = 'drop'").groupBy("ns", "boot")
+    rows = dropped.agg(F.min("ts").alias("t1"), F.max("ts").alias("t2"), F.sum("lost").alias("n"))
+    return [{**row, "kind": "drop", "detail": None} for row in plain_rows(rows)]
 
 
 def _of_boots(boots: Iterable[Boot], observation: Observation) -> Iterator[tuple[Any, ...]]:
@@ -117,7 +112,7 @@ def topic_doubts(events: DataFrame, base: Base, topic_intervals: DataFrame, obse
     keys = lost.select(*BOOT).crossJoin(topic_intervals.select(*TOPIC).distinct())
     begun = keys.withColumns({"seq": F.lit(0).cast("long"), "ts": F.lit(0).cast("long")})
     recorded = with_found_gone(changes.unionByName(begun, allowMissingColumns=True), TOPIC, base.snapshots)
-    in_order = Window.partitionBy(*BOOT, *TOPIC).orderBy("seq")
+    in_order = keyed_in_order()
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     following = F.struct("seq", "t", "value", F.col("cause").eqNullSafe(FOUND_GONE).alias("whole"))
     doubtful = (

@@ -24,13 +24,14 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract.frames import Observation, Row, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, HOLES, NS_UPTIME, SNAPSHOTS, TOPIC_INTERVALS
 from rocketns.pipeline.contract.terms import SILENT_AFTER_US, UNWATCHED
+from rocketns.pipeline.jobs.tallies import counts, of_stretch
 
 TOPIC = ("topic", "broker")
 VALUE = ("r", "w", "p")
@@ -38,9 +39,11 @@ ACTIVITY = ("reg", "hb", "down", "tput", "tdel")
 
 
 class Base(NamedTuple):
-    """What all state is built on: each boot, and of it NS_UPTIME, the SNAPSHOTS at which state begins, and HOLES."""
+    """What all state is built on: each boot, and of it NS_UPTIME, the SNAPSHOTS at which state begins, and HOLES.
+    ``counts``: of ``tallies.counts``."""
 
     boots: Sequence[Boot]
+    counts: Mapping[str, Row]
     uptime: DataFrame
     snapshots: DataFrame
     holes: DataFrame
@@ -48,9 +51,12 @@ class Base(NamedTuple):
 
 def base(events: DataFrame, observation: Observation) -> Base:
     """From all events before the end of the observation. Those before its beginning give the state at the beginning."""
-    spark, found = events.sparkSession, boots(events.where(F.col("ts") < observation.t1))
+    spark, before = events.sparkSession, events.where(F.col("ts") < observation.t1)
+    rows = stretches(before, of_stretch(observation))
+    found = boots(before, rows)
     return Base(
         found,
+        counts(rows),
         frame_of(spark, [row for boot in found if (row := uptime(boot, observation))], NS_UPTIME),
         frame_of(spark, [(boot.ns, boot.boot, *one) for boot in found for one in boot.snapshots], SNAPSHOTS),
         frame_of(spark, [(boot.ns, boot.boot, *one) for boot in found for one in boot.holes], HOLES),
@@ -67,7 +73,7 @@ def broker_intervals(events: DataFrame, base: Base, observation: Observation) ->
         "ns", "boot", "seq", "ts", early(), *MEMBER, present.alias("value"), _cause().alias("cause"), "gap", "asked",
         F.when(F.col("timeout_ms").isNotNull(), F.struct("timeout_ms", "zone")).alias("stated"),
     )  # fmt: skip
-    in_order = Window.partitionBy("ns", "boot", *MEMBER).orderBy("seq")
+    in_order = keyed_in_order()
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     whole = in_order.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     timed = with_found_gone(changes, MEMBER, base.snapshots).withColumns(
@@ -76,7 +82,7 @@ def broker_intervals(events: DataFrame, base: Base, observation: Observation) ->
             "last_known": F.last("stated", ignorenulls=True).over(whole),
         }
     )
-    found = intervals(timed, MEMBER, base.uptime, "gap", "asked", "known").withColumns(
+    found = intervals(timed, base.uptime, "gap", "asked", "known").withColumns(
         {
             "gap": F.when(F.col("closed"), F.col("next.gap")),
             "asked": F.when(F.col("closed"), F.col("next.asked")),
@@ -88,9 +94,8 @@ def broker_intervals(events: DataFrame, base: Base, observation: Observation) ->
 
 def topic_intervals(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
     """TOPIC_INTERVALS. Snapshots correct them after lost records."""
-    changes = topic_changes(counted(events, base, observation)).withColumn("key", F.xxhash64("ns", "boot", *TOPIC))
-    key = ("key", *TOPIC)  # sorting by a number first takes half the time: names often begin alike
-    found = intervals(with_found_gone(changes, key, base.snapshots), key, base.uptime)
+    changes = topic_changes(counted(events, base, observation))
+    found = intervals(with_found_gone(changes, TOPIC, base.snapshots), base.uptime)
     return conform(found.select("*", "value.*"), TOPIC_INTERVALS)
 
 
@@ -128,14 +133,26 @@ def counted(events: DataFrame, base: Base, observation: Observation) -> DataFram
 FOUND_GONE = "snapshot"
 
 
-def intervals(changes: DataFrame, key: Sequence[str], uptime: DataFrame, *ending: str) -> DataFrame:
+def keyed(changes: DataFrame, names: Sequence[str]) -> DataFrame:
+    """The changes with ``key``, by which they are sorted, since names often begin alike: a hash of 64 bits of the name
+    server's boot and these columns. Of a million keys two are the same once in 37 million runs."""
+    return changes.withColumn("key", F.xxhash64("ns", "boot", *names))
+
+
+def keyed_in_order() -> WindowSpec:
+    """The changes of a key."""
+    return Window.partitionBy("key").orderBy("seq")
+
+
+def intervals(changes: DataFrame, uptime: DataFrame, *ending: str) -> DataFrame:
     """Intervals in which a key has the same, present ``value``, within the uptime of their boot (NS_UPTIME).
 
-    In: ns, boot, seq, ts, early, the key, value (null: gone), cause; changes apply in the order of seq. Out: all
-    columns of the change that opened the interval, t1, t2, end_cause, ``closed`` (a change ended it, not its name
-    server), t1_early and t2_early (by how much earlier these changes may have come, if they were observed), and
+    In: key, ns, boot, seq, ts, early, value (null: gone), cause, and what the key stands for; changes apply in the
+    order of seq. Out: all columns of the change that opened the interval, t1, t2, end_cause, ``closed`` (a change ended
+    it, not its name server), t1_early and t2_early (by how much earlier these changes may have come, if they were
+    observed), and
     ``next``: a struct of the next change's t, early, cause and ``ending`` columns, null if there is none."""
-    in_order = Window.partitionBy(*key, "ns", "boot").orderBy("seq")
+    in_order = keyed_in_order()
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     turns = (
         changes.withColumn("begin", F.max("ts").over(so_far))  # the clock may have been set back
@@ -170,7 +187,7 @@ def _within_uptime(spans: DataFrame, uptime: DataFrame) -> DataFrame:
 
 
 def with_found_gone(changes: DataFrame, key: Sequence[str], snapshots: DataFrame) -> DataFrame:
-    """The changes, and an absence for each key that a later snapshot does not name: its removal was lost.
+    """The changes with ``key``, and an absence for each key that a later snapshot does not name: its removal was lost.
 
     The absence follows the last change before that snapshot, if no other change of the key comes before the
     snapshot's end.
@@ -178,7 +195,6 @@ def with_found_gone(changes: DataFrame, key: Sequence[str], snapshots: DataFrame
     begins = snapshots.groupBy("ns", "boot").agg(
         F.sort_array(F.collect_list(F.struct("snap", "end_seq", "end_ts"))).alias("begins")
     )
-    in_order = Window.partitionBy(*key, "ns", "boot").orderBy("seq")
     names = [name for name in changes.columns if name not in ("ns", "boot", *key)]
 
     def passed_over(begin: Column) -> Column:
@@ -193,10 +209,11 @@ def with_found_gone(changes: DataFrame, key: Sequence[str], snapshots: DataFrame
     later = F.coalesce(F.filter("begins", passed_over), F.array().cast(begins.schema["begins"].dataType))
     rows = F.concat(F.array(F.struct(*names)), F.transform(later, absence))
     return (
-        changes.join(F.broadcast(begins), ["ns", "boot"], "left")
-        .withColumn("next_seq", F.lead("seq").over(in_order))
-        .select("ns", "boot", *key, F.explode(rows).alias("row"))
-        .select("ns", "boot", *key, "row.*")
+        keyed(changes, key)
+        .join(F.broadcast(begins), ["ns", "boot"], "left")
+        .withColumn("next_seq", F.lead("seq").over(keyed_in_order()))
+        .select("key", "ns", "boot", *key, F.explode(rows).alias("row"))
+        .select("key", "ns", "boot", *key, "row.*")
     )
 
 
@@ -263,9 +280,14 @@ class Boot(NamedTuple):
         return self.last if self.stop_ts is None else self.stop_ts, UNWATCHED if self.observed else cause
 
 
-def boots(events: DataFrame) -> list[Boot]:
+def stretches(events: DataFrame, *more: Column) -> list[Row]:
+    """What ``boots`` takes, and ``more`` of each stretch."""
+    rows: list[Row] = events.groupBy(*PIECE[:3], _stretch()).agg(*_counted(), *_said(), *more).toArrow().to_pylist()
+    return rows
+
+
+def boots(events: DataFrame, stretches: Sequence[Row]) -> list[Boot]:
     """Each start of a name server, in order."""
-    stretches = events.groupBy(*PIECE[:3], _stretch()).agg(*_counted(), *_said()).toArrow().to_pylist()
     odd = [tuple(row[name] for name in PIECE) for row in stretches if not _is_whole(row)]
     pieces = [row for row in stretches if _is_whole(row)] + (_pieces(events, odd) if odd else [])
     runs, parts = _by_boot(pieces), _by_boot(_snapshot_parts(events))

@@ -1,22 +1,19 @@
-"""Sums over records that several jobs use: heartbeat gaps, counts, lookups. EVENTS have corrected times."""
+"""Sums over records that several jobs use: counts, lookups. EVENTS have corrected times."""
 
 from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.frames import Observation, columns, conform, each
+from rocketns.pipeline.contract.frames import Observation, Row, columns, conform, each
 from rocketns.pipeline.contract.terms import HOUR_US
 
-SENDER = ("ns", "broker", "bid", "addr")
 # What is read of lookups.
 LOOKUP = ("ns", "ev", "ts", "client", "lang", "cv", "topic", "n", "miss", "iv_ms")
-# n: how many heartbeats of an address came gap_ms after the previous one.
-GAPS = columns("ns:string broker:string bid:int addr:string gap_ms:long n:long")
-# observed, members_early, topics_early: as in SOURCES.
-COUNTS = columns(
-    "ns:string events:long first:long last:long lost:long observed:boolean members_early:long topics_early:long"
-)
 # asked: rows with n > 0; inside: of the observation; t1: the beginning of the first interval; t2: the last record.
 CALLERS = columns(
     "ns:string client:string lang:string cv:int topic:string asked:boolean inside:boolean n:long miss:long iv_ms:long "
@@ -28,33 +25,39 @@ HOURS = columns("topic:string hour:long miss:long n:long ns:strings")
 COVERED = columns("ns:string hour:long first:long last:long")
 
 
-def gaps(events: DataFrame, observation: Observation) -> DataFrame:
-    """GAPS, as the name servers measured them."""
-    beats = events.where((F.col("ev") == "hb") & F.col("gap").isNotNull() & _inside(observation))
-    return conform(beats.groupBy(*SENDER, F.col("gap").alias("gap_ms")).agg(F.count("*").alias("n")), GAPS)
-
-
-def counts(events: DataFrame, observation: Observation) -> DataFrame:
-    """COUNTS of the observation."""
+def of_stretch(observation: Observation) -> Column:
+    """``inside``: what ``counts`` takes of a stretch, of the records of the observation."""
+    inside = _inside(observation)
     watched = F.col("ev").isin("start", "open") & F.coalesce("observed", F.lit(False))
 
     def earliest(*kinds: str) -> Column:
-        return F.max(F.when(F.col("ev").isin(*kinds), F.col("ts") - F.col("since")))
+        return F.max(F.when(inside & F.col("ev").isin(*kinds), F.col("ts") - F.col("since")))
 
-    tallied = (
-        events.where(_inside(observation))
-        .groupBy("ns")
-        .agg(
-            F.count("*").alias("events"),
-            F.min("ts").alias("first"),
-            F.max("ts").alias("last"),
-            F.coalesce(F.sum("lost"), F.lit(0)).alias("lost"),
-            F.max(watched | F.col("since").isNotNull()).alias("observed"),
-            earliest("reg", "down").alias("members_early"),
-            earliest("tput", "tdel").alias("topics_early"),
-        )
-    )
-    return conform(tallied, COUNTS)
+    counted = {
+        "events": F.count_if(inside),
+        "first": F.min(F.when(inside, F.col("ts"))),
+        "last": F.max(F.when(inside, F.col("ts"))),
+        "lost": F.sum(F.when(inside, F.col("lost"))),
+        "observed": F.max(inside & (watched | F.col("since").isNotNull())),
+        "members_early": earliest("reg", "down"),
+        "topics_early": earliest("tput", "tdel"),
+    }
+    return F.struct(*[value.alias(name) for name, value in counted.items()]).alias("inside")
+
+
+def counts(stretches: Iterable[Row]) -> dict[str, Row]:
+    """By name server: events, first, last, lost; observed, members_early and topics_early as in SOURCES."""
+    of_servers: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in stretches:
+        of_servers[row["ns"]].append(row["inside"])
+
+    def together(name: str, rows: Iterable[Row]) -> Any:
+        values = [row[name] for row in rows if row[name] is not None]
+        if name in ("events", "lost"):
+            return sum(values)
+        return (min if name == "first" else max)(values, default=None)
+
+    return {ns: {name: together(name, rows) for name in rows[0]} for ns, rows in of_servers.items()}
 
 
 def callers(lookups: DataFrame, observation: Observation) -> DataFrame:

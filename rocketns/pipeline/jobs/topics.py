@@ -19,7 +19,7 @@ from itertools import product
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.frames import Observation, Row, conform, each
+from rocketns.pipeline.contract.frames import Checkpoint, Observation, Row, as_it_is, conform, each, plain_rows
 from rocketns.pipeline.contract.schema import CLIENTS, DEAD_TOPICS, MISSING_TOPICS, TOPICS
 from rocketns.pipeline.contract.terms import DAY_US, DEAD_DAYS, HOUR_US, NAME_SERVER_ENDED, STILL_OPEN
 from rocketns.pipeline.jobs.tallies import named
@@ -135,10 +135,11 @@ def uncovered(
     return {*(expected - wrote), *((None, ago) for ago in nobody)}
 
 
-def user_topics_of_brokers(topic_intervals: DataFrame, system_topics: DataFrame, observation: Observation) -> DataFrame:
-    """broker, topics, queues, topic_sample: the user topics that each broker had at any time, their read queues, each
-    topic with its largest number, and their first names. What is at stake if it goes.
-    A broker without any topic has no row."""
+def user_topics_of_brokers(
+    topic_intervals: DataFrame, system_topics: DataFrame, observation: Observation
+) -> dict[str, Row]:
+    """By broker a row of topics, queues, topic_sample: the user topics that it had at any time, their read queues, each
+    topic with its largest number, and their first names. What is at stake if it goes."""
     had = (
         topic_intervals.where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))
         .groupBy("broker", "topic")
@@ -147,7 +148,7 @@ def user_topics_of_brokers(topic_intervals: DataFrame, system_topics: DataFrame,
     is_user = F.col("kind") == "user"
     names = F.sort_array(F.collect_list(F.when(is_user, F.col("topic"))))
     of_users = F.coalesce(F.sum(F.when(is_user, F.col("r"))), F.lit(0))
-    return (
+    of_brokers = (
         with_kind(had, system_topics)
         .groupBy("broker")
         .agg(
@@ -156,6 +157,7 @@ def user_topics_of_brokers(topic_intervals: DataFrame, system_topics: DataFrame,
             F.slice(names, 1, SAMPLE_MAX).alias("topic_sample"),
         )
     )
+    return {row["broker"]: row for row in plain_rows(of_brokers)}
 
 
 def _kind(topic: Column, own: Column) -> Column:
@@ -176,12 +178,12 @@ SPREADS = 5
 MAD_SCALE = 1.4826
 
 
-def missing_topics(hours: DataFrame, system_topics: DataFrame) -> DataFrame:
+def missing_topics(hours: DataFrame, system_topics: DataFrame, checkpoint: Checkpoint = as_it_is) -> DataFrame:
     """MISSING_TOPICS, of HOURS, a row for each flagged (topic, hour). Clients themselves look up system topics such as
     TBW102 where a topic is missing, so those are no finding."""
     order = Window.partitionBy("topic").orderBy("hour")
     judged = (
-        with_history(hourly_misses(hours))
+        with_history(checkpoint(hourly_misses(hours)))
         .where(F.col("miss") >= MISSES_MIN)
         .withColumns({"hours": F.size("past"), "median": _median(F.col("past")), "place": F.row_number().over(order)})
         .withColumn("mad", _median(F.transform("past", lambda miss: F.abs(miss - F.col("median")))))

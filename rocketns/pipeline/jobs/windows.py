@@ -29,14 +29,24 @@ are listed apart and are no finding.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.clocks import OBSERVED
-from rocketns.pipeline.contract.frames import Checkpoint, Observation, as_it_is, conform, each, plain_rows
-from rocketns.pipeline.contract.schema import DIVERGENCES, KEY_WINDOWS, TOPIC_SEGMENTS
+from rocketns.pipeline.contract.frames import (
+    Checkpoint,
+    Observation,
+    Row,
+    as_it_is,
+    conform,
+    each,
+    frame_of,
+    plain_rows,
+)
+from rocketns.pipeline.contract.schema import DIVERGENCES, KEY_WINDOWS, STALLS, TOPIC_SEGMENTS
 from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, MIN_WINDOW_US, STARTED, WATCHED
-from rocketns.pipeline.jobs.brokers import nobody, stalled_at
 from rocketns.pipeline.jobs.clocks import apart, between, off_by_day, off_of, widest
 from rocketns.pipeline.jobs.state import TOPIC, VALUE
 from rocketns.pipeline.jobs.topics import NS_ENDINGS, SAMPLE_MAX, with_kind
@@ -46,8 +56,6 @@ SAME_REQUEST_US = 1_000_000  # a down and the tdel that it causes are written wi
 # Whether the name servers differ.
 AGREE, PERHAPS, SURELY = 0, 1, 2
 SUMS = ("n", "x", "xx", "sn", "sx", "sxx")
-# Rows are sorted by a hash of these names first, which takes half the time: names often begin alike.
-KEYED, NAMED = ("key", *TOPIC), ("key", "topic")
 
 
 def key_windows(
@@ -81,16 +89,21 @@ def key_windows(
 def _stretches_of_difference(points: DataFrame) -> DataFrame:
     """topic, broker, t1, t2, t1_early, t2_early, opened_by, cause, doubt (LOST_RECORDS where only values in doubt
     differ)."""
-    in_order = Window.partitionBy(*KEYED).orderBy("t")
+    in_order = Window.partitionBy("key").orderBy("t")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     sums = [F.sum(name).over(so_far).alias(name) for name in SUMS]
     differ = F.col("n") * F.col("xx") != F.col("x") * F.col("x")
     surely = F.col("sn") * F.col("sxx") != F.col("sx") * F.col("sx")
     return (
         _steps(points)
-        .groupBy(*KEYED, "t")
-        .agg(*each(F.sum, *SUMS), F.max("early").alias("early"), F.min(F.struct("ns", "cause")).alias("first"))
-        .select(*KEYED, "t", "early", "first", *sums)
+        .groupBy("key", "t")
+        .agg(
+            *each(F.first, *TOPIC),
+            *each(F.sum, *SUMS),
+            *each(F.max, "early"),
+            F.min(F.struct("ns", "cause")).alias("first"),
+        )
+        .select("key", *TOPIC, "t", "early", "first", *sums)
         .withColumn("differ", F.when(surely, SURELY).when(differ, PERHAPS).otherwise(AGREE))
         .withColumn("differed", F.coalesce(F.lag("differ").over(in_order), F.lit(AGREE)))
         .where("differ <> differed")
@@ -107,7 +120,7 @@ def _stretches_of_difference(points: DataFrame) -> DataFrame:
 def _steps(points: DataFrame) -> DataFrame:
     """What each point adds to the running sums: n (known values), x (their numbers), xx (the squares), and sn, sx, sxx
     of those that are not in doubt."""
-    before = Window.partitionBy(*KEYED, "ns").orderBy("t")
+    before = Window.partitionBy("key", "ns").orderBy("t")
 
     def number(known: str) -> Column:
         return F.when(F.col(known), F.col("place")).otherwise(F.lit(0))
@@ -119,10 +132,10 @@ def _steps(points: DataFrame) -> DataFrame:
     summed = F.struct(*[value.alias(name) for name, value in now.items()])
     was = F.lag("now").over(before)
     return (
-        points.select(*KEYED, "ns", "t", "cause", "early", summed.alias("now"))
+        points.select("key", *TOPIC, "ns", "t", "cause", "early", summed.alias("now"))
         .withColumn("was", was)
         .select(
-            *KEYED, "ns", "t", "cause", "early",
+            "key", *TOPIC, "ns", "t", "cause", "early",
             *[(F.col(f"now.{name}") - F.coalesce(F.col(f"was.{name}"), F.lit(0))).alias(name) for name in SUMS],
         )
         .where("n <> 0 or x <> 0 or sn <> 0")
@@ -171,23 +184,24 @@ END_OF_DOUBT, DOUBT, CLOSES, GOES_DOWN, COMES_UP, OPENS = range(6)
 
 
 def points_of(topic_intervals: DataFrame, ns_uptime: DataFrame, topic_doubts: DataFrame | None = None) -> DataFrame:
-    """What applies from ``t`` on: KEYED, ns, t, known, value (null: absent), place (a number of the value among
+    """What applies from ``t`` on: key, TOPIC, ns, t, known, value (null: absent), place (a number of the value among
     those of the key), sure (known, and not in doubt), cause, early (by how much earlier an observed change may have
     come, us); one row per time and name server.
 
-    With ``topic_doubts``, doubt that begins or ends is a point too.
+    ``key``: a hash of topic and broker, as in ``state.keyed``. With ``topic_doubts``, doubt that begins or ends is a
+    point too.
     """
     points = _of_intervals(topic_intervals).unionByName(_of_servers(topic_intervals, knowing_topics(ns_uptime)))
     if topic_doubts is not None:
         points = points.unionByName(_of_doubts(topic_doubts))
     points = points.withColumn("key", F.xxhash64(*TOPIC))
     # The windows by key come first: then what is sorted by key is not sent around again for each name server.
-    numbered = points.withColumn("place", F.dense_rank().over(Window.partitionBy(*KEYED).orderBy("value")).cast("long"))
+    numbered = points.withColumn("place", F.dense_rank().over(Window.partitionBy("key").orderBy("value")).cast("long"))
     found = _filled(numbered).where("next_t is null or next_t > t")
     known = F.coalesce("last.known", F.lit(False))  # a doubt may come before the first point that was not left out
     sure = known & ~F.coalesce("doubt", F.lit(False))
     return found.select(
-        *KEYED, "ns", "t", known.alias("known"), "last.value", "place", sure.alias("sure"), "cause", "early"
+        "key", *TOPIC, "ns", "t", known.alias("known"), "last.value", "place", sure.alias("sure"), "cause", "early"
     )
 
 
@@ -198,7 +212,7 @@ def knowing_topics(ns_uptime: DataFrame) -> DataFrame:
 
 def _filled(points: DataFrame) -> DataFrame:
     """With ``next_t``, and on each point the latest state so far: ``last`` (known, value), its place, doubt."""
-    in_order = Window.partitionBy(*KEYED, "ns").orderBy("t", "rank")
+    in_order = Window.partitionBy("key", "ns").orderBy("t", "rank")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     tells = F.col("known").isNotNull()
     latest = {
@@ -207,7 +221,7 @@ def _filled(points: DataFrame) -> DataFrame:
         "doubt": F.col("doubt"),
     }
     return points.select(
-        *KEYED, "ns", "t", "cause", "early", F.lead("t").over(in_order).alias("next_t"),
+        "key", *TOPIC, "ns", "t", "cause", "early", F.lead("t").over(in_order).alias("next_t"),
         *[F.last(column, ignorenulls=True).over(so_far).alias(name) for name, column in latest.items()],
     )  # fmt: skip
 
@@ -268,8 +282,8 @@ def topic_segments(
 
 
 def _covers(windows: DataFrame) -> DataFrame:
-    """The union of a topic's windows: NAMED, t1, t2. No cover begins where another one ends."""
-    in_order = Window.partitionBy(*NAMED).orderBy("t1", "t2")
+    """The union of a topic's windows: key, topic, t1, t2. No cover begins where another one ends."""
+    in_order = Window.partitionBy("key").orderBy("t1", "t2")
     earlier = in_order.rowsBetween(Window.unboundedPreceding, -1)
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     begins = F.coalesce(F.col("t1") > F.max("t2").over(earlier), F.lit(True)).cast("int")
@@ -277,33 +291,40 @@ def _covers(windows: DataFrame) -> DataFrame:
         windows.select(F.xxhash64("topic").alias("key"), "topic", "t1", "t2")
         .withColumn("begins", begins)
         .withColumn("cover", F.sum("begins").over(so_far))
-        .groupBy(*NAMED, "cover")
+        .groupBy("key", "topic", "cover")
         .agg(F.min("t1").alias("t1"), F.max("t2").alias("t2"))
     )
 
 
 def _pieces(points: DataFrame, covers: DataFrame) -> DataFrame:
-    """NAMED, t1, end, views: pieces between successive points within the covers, and the end of each one's cover."""
+    """key, topic, t1, end, views: pieces between successive points within the covers, and the end of each one's
+    cover."""
     # Each row once for every piece that it applies to, and the one that begins a piece also for that.
     last = F.when(F.col("applies"), F.col("until")).when(F.col("begins"), F.col("since"))
     begins_it = F.col("begins") & (F.col("piece") == F.col("since"))
-    shown = F.struct("broker", *[F.col(f"value.{name}").alias(name) for name in VALUE])
+    shown = F.when(F.col("value").isNotNull(), F.struct("broker", *[F.col(f"value.{name}") for name in VALUE]))
+    entries = F.sort_array(F.collect_list(F.when(F.col("applies"), F.struct("ns", shown.alias("shown")))))
     return (
         _swept(points, covers)
         .withColumn("piece", F.explode(F.sequence("since", last)))
-        .groupBy(*NAMED, "piece", "ns")
+        .groupBy("key", "topic", "piece")
         .agg(
             F.max(F.when(begins_it, F.col("t"))).alias("t1"),
             F.max(F.when(begins_it, F.col("cover_end"))).alias("end"),
-            F.max("applies").alias("applies"),
-            F.sort_array(F.collect_list(F.when(F.col("applies") & F.col("value").isNotNull(), shown))).alias("view"),
+            entries.alias("entries"),
         )
-        .groupBy(*NAMED, "piece")
-        .agg(
-            *each(F.max, "t1", "end"),
-            F.sort_array(F.collect_list(F.when(F.col("applies"), F.struct("ns", "view")))).alias("views"),
-        )
+        .withColumn("views", _views(F.col("entries")))
     )
+
+
+def _views(entries: Column) -> Column:
+    """The view of each name server of the entries (ns, and what it shows of a broker, null: nothing)."""
+
+    def view(ns: Column) -> Column:
+        own = F.filter(entries, lambda entry: (entry["ns"] == ns) & entry["shown"].isNotNull())
+        return F.struct(ns.alias("ns"), F.transform(own, lambda entry: entry["shown"]).alias("view"))
+
+    return F.transform(F.array_distinct(F.transform(entries, lambda entry: entry["ns"])), view)
 
 
 def _swept(points: DataFrame, covers: DataFrame) -> DataFrame:
@@ -312,18 +333,18 @@ def _swept(points: DataFrame, covers: DataFrame) -> DataFrame:
     in one sweep, so that no point is compared with pieces that it does not apply to."""
     begin = F.struct(F.col("t1").alias("t"), F.col("t2").alias("end"))
     end = F.struct(F.col("t2").alias("t"), F.lit(None).cast("long").alias("end"))
-    bounds = covers.select(*NAMED, F.explode(F.array(begin, end)).alias("bound")).select(*NAMED, "bound.*")
-    topic = Window.partitionBy(*NAMED)
+    bounds = covers.select("key", "topic", F.explode(F.array(begin, end)).alias("bound"))
+    topic = Window.partitionBy("key")
     # The begin of a cover comes before the points of its time.
     in_order = topic.orderBy("t", F.desc_nulls_last("end"))
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     first = F.coalesce(F.lag("t").over(in_order) < F.col("t"), F.lit(True))
     inside = F.coalesce(F.col("t") < F.col("cover_end"), F.lit(False))
     since = F.col("piece") + F.when(F.col("inside"), 0).otherwise(1)
-    next_since = F.lead("since").over(Window.partitionBy(*NAMED, "broker", "ns").orderBy("t"))
+    next_since = F.lead("since").over(Window.partitionBy("key", "broker", "ns").orderBy("t"))
     applies = F.col("ns").isNotNull() & F.col("known") & (F.col("until") >= F.col("since"))
     return (
-        points.unionByName(bounds, allowMissingColumns=True)
+        points.unionByName(bounds.select("key", "topic", "bound.*"), allowMissingColumns=True)
         .withColumns({"first": first, "cover_end": F.last("end", ignorenulls=True).over(so_far)})
         .withColumns({"inside": inside, "begins": F.col("first") & inside})
         .withColumn("piece", F.count_if("begins").over(so_far))
@@ -336,17 +357,20 @@ def _swept(points: DataFrame, covers: DataFrame) -> DataFrame:
 def _merged(pieces: DataFrame) -> DataFrame:
     """Join successive pieces with the same views into one segment. A piece ends with the next one, or with its
     cover."""
-    in_order = Window.partitionBy(*NAMED).orderBy("t1")
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    topic = Window.partitionBy("key")
+    in_order = topic.orderBy("t1")
     goes_on = (F.lag("views").over(in_order) == F.col("views")) & (F.lag("t2").over(in_order) == F.col("t1"))
     return (
         pieces.withColumn("t2", F.least("end", F.lead("t1").over(in_order)))
         .where(F.size("views") > 0)
-        .withColumn("begins", F.when(goes_on, 0).otherwise(1))
-        .withColumn("segment", F.sum("begins").over(so_far))
-        .groupBy(*NAMED, "segment")
-        .agg(F.min("t1").alias("t1"), F.max("t2").alias("t2"), F.first("views").alias("views"))
-    )
+        .withColumns({
+            "begins": ~F.coalesce(goes_on, F.lit(False)),
+            "ended": F.lag("t2").over(in_order),
+            "last": F.max("t2").over(topic),
+        })
+        .where("begins")
+        .withColumn("t2", F.coalesce(F.lead("ended").over(in_order), "last"))
+    )  # fmt: skip
 
 
 WINDOW = (*TOPIC, "t1")
@@ -407,7 +431,7 @@ def _unproven(
     keys = F.broadcast(suspects.select(*TOPIC).distinct())
     doubts = None if topic_doubts is None else topic_doubts.join(keys, [*TOPIC], "left_semi")
     points = points_of(topic_intervals.join(keys, [*TOPIC], "left_semi"), ns_uptime, doubts)
-    in_order = Window.partitionBy(*KEYED, "ns").orderBy("t")
+    in_order = Window.partitionBy("key", "ns").orderBy("t")
     until, surely_until = F.lead("t").over(in_order), F.lead(F.col("t") - F.col("early")).over(in_order)
     shown = points.select(
         *TOPIC, "ns", F.col("t").alias("at"), (F.col("t") - F.col("early")).alias("t"), until.alias("until"), "sure",
@@ -454,8 +478,8 @@ APART_US = 10_000_000  # a window that begins within 10 s of the one before join
 KEYS = ["broker", "cause", "doubt", "incident"]
 
 
-def divergences(key_windows: DataFrame, events: DataFrame | None = None) -> DataFrame:
-    """DIVERGENCES. Without the events nobody is ``stalled``."""
+def divergences(key_windows: DataFrame, stalls: Sequence[Row] = ()) -> DataFrame:
+    """DIVERGENCES. ``stalls``: rows of ``brokers.stalls``; without them nobody is ``stalled``."""
     in_order = Window.partitionBy("broker", "cause", "doubt").orderBy("t1")
     # a range, not rows: windows that begin at the same time are in one incident, in any order
     up_to_here = in_order.rangeBetween(Window.unboundedPreceding, Window.currentRow)
@@ -492,17 +516,23 @@ def divergences(key_windows: DataFrame, events: DataFrame | None = None) -> Data
         _names("without").alias("ns_without"),
         _names("opened_by").alias("opened_by"),
     )
-    explained = grouped.withColumn("stalled", nobody()) if events is None else _explained(grouped, numbered, events)
-    return conform(explained, DIVERGENCES)
+    return conform(_explained(grouped, numbered, stalls), DIVERGENCES)
 
 
-def _explained(grouped: DataFrame, numbered: DataFrame, events: DataFrame) -> DataFrame:
+def _explained(grouped: DataFrame, numbered: DataFrame, stalls: Sequence[Row]) -> DataFrame:
     """The incidents with ``stalled``: of the name servers compared, those that stalled when a window began."""
+    spans = frame_of(grouped.sparkSession, [(s["ns"], s["t1"], s["t2"]) for s in stalls], STALLS)
     compared = F.explode(F.transform("values", lambda value: value["ns"])).alias("ns")
     suspects = numbered.select(*KEYS, F.col("t1").alias("t"), compared).distinct()
-    stalled = stalled_at(suspects, events, KEYS).withColumnsRenamed({name: f"stalled_{name}" for name in KEYS})
+    stalled = (
+        suspects.join(F.broadcast(spans), "ns", "inner")
+        .where("t between stall_t1 and stall_t2")
+        .groupBy(*[F.col(name).alias(f"stalled_{name}") for name in KEYS])
+        .agg(F.sort_array(F.collect_set("ns")).alias("stalled"))
+    )
     same = [F.col(name).eqNullSafe(F.col(f"stalled_{name}")) for name in KEYS]
-    return grouped.join(stalled, same, "left").withColumn("stalled", F.coalesce("stalled", nobody()))
+    nobody = F.array().cast("array<string>")
+    return grouped.join(stalled, same, "left").withColumn("stalled", F.coalesce("stalled", nobody))
 
 
 def _without() -> Column:

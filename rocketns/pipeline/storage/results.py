@@ -12,8 +12,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import reduce
@@ -26,10 +25,11 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.classic.dataframe import DataFrame as Classic
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from rocketns.pipeline.contract.catalogue import BY_NAME
-from rocketns.pipeline.contract.frames import ROWS_COLLECTED_MAX, Table, plain_rows
+from rocketns.pipeline.contract.frames import ROWS_COLLECTED_MAX, Row, Table, plain_rows
 from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import Folder
@@ -40,7 +40,6 @@ EVENTS_FOLDER = "events"
 WORK = "work"
 REPORT, MARKDOWN, LINES, SUMMARY = "report.html", "report.md", "incidents.jsonl", "summary.json"
 PAGES = (REPORT, MARKDOWN, LINES)
-ASKED_AT_ONCE = 4
 RUNS_KEPT = 3
 # A run that is not published may still be going on.
 UNPUBLISHED_KEPT = timedelta(days=1)
@@ -63,14 +62,25 @@ class Results:
 
     def save(self, name: str, frame: DataFrame) -> DataFrame:
         """Write a table; returns the frame that reads it, or that has its rows if they are few."""
-        here, place = self._out.here, f"{self.place}/{name}"
-        if self.small and here is not None:
-            table = frame.toArrow()
-            (here / place).mkdir(parents=True)
-            pq.write_table(table, here / place / "part-0.parquet")
-            kept = self._kept[name] = self._spark.createDataFrame(table, frame.schema)
-        else:
-            kept = self._kept[name] = self._written(place, frame)
+        if self.small and self._out.here is not None:
+            return self._by_arrow(name, frame.toArrow())
+        kept = self._kept[name] = self._written(f"{self.place}/{name}", frame)
+        return kept
+
+    def save_rows(self, name: str, rows: Sequence[Row]) -> DataFrame:
+        """Write a table of plain rows; a column that a row lacks is null. Returns the frame that has them."""
+        schema = BY_NAME[name].schema
+        table = pa.Table.from_pylist(rows, to_arrow_schema(schema))
+        if self._out.here is not None:
+            return self._by_arrow(name, table)
+        kept = self._kept[name] = self._written(f"{self.place}/{name}", self._spark.createDataFrame(table, schema))
+        return kept
+
+    def _by_arrow(self, name: str, table: pa.Table) -> DataFrame:
+        folder = self._out.local_path(f"{self.place}/{name}")
+        folder.mkdir(parents=True)
+        pq.write_table(table, folder / "part-0.parquet")
+        kept = self._kept[name] = self._spark.createDataFrame(table, BY_NAME[name].schema)
         return kept
 
     def checkpoint(self, frame: DataFrame) -> DataFrame:
@@ -94,11 +104,13 @@ class Results:
             self._kept[name] = self._spark.read.parquet(self._out.path(f"{self.place}/{name}"))
         return self._kept[name]
 
-    def rows(self, name: str, **equal: str) -> list[dict[str, Any]]:
-        """The rows of a small table, or those in which these columns have these values."""
+    def rows(self, name: str, **among: Collection[str]) -> list[dict[str, Any]]:
+        """The rows of a small table, or those in which each of these columns has one of these values."""
         if self._out.here is None:
-            return plain_rows(reduce(DataFrame.where, (F.col(k) == v for k, v in equal.items()), self.frame(name)))
-        rows: list[dict[str, Any]] = self._arrow(name, [(k, "=", v) for k, v in equal.items()] or None).to_pylist()
+            return plain_rows(
+                reduce(DataFrame.where, (F.col(k).isin([*v]) for k, v in among.items()), self.frame(name))
+            )
+        rows: list[dict[str, Any]] = self._arrow(name, [(k, "in", v) for k, v in among.items()] or None).to_pylist()
         return rows
 
     def numbers(self, name: str, wanted: Sequence[str]) -> list[int]:
@@ -109,9 +121,8 @@ class Results:
         return list(selected(self._arrow(name), sql)[0])
 
     def tables(self, names: Sequence[str]) -> dict[str, Table]:
-        """``table`` of each name. Several are read at a time, since Spark takes a second for one."""
-        with ThreadPoolExecutor(ASKED_AT_ONCE) as threads:
-            return dict(zip(names, threads.map(self.table, names), strict=True))
+        """``table`` of each name."""
+        return {name: self.table(name) for name in names}
 
     def table(self, name: str) -> Table:
         """The most important rows of a table, in the order of the catalogue, and the number of all."""
@@ -144,7 +155,7 @@ class Results:
         for name in PAGES:
             self._out.write(f"{self.place}/{name}", pages[name])
 
-    def _arrow(self, name: str, chosen: list[tuple[str, str, str]] | None = None) -> pa.Table:
+    def _arrow(self, name: str, chosen: list[tuple[str, str, Collection[str]]] | None = None) -> pa.Table:
         return pq.read_table(self._out.local_path(f"{self.place}/{name}"), filters=chosen, partitioning=None)
 
     def _work(self, frame: DataFrame) -> DataFrame:

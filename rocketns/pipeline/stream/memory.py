@@ -35,7 +35,7 @@ from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract.frames import Observation, Row, any_of, columns, conform, frame_of, plain_rows
 from rocketns.pipeline.contract.schema import KEY_WINDOWS, NS_UPTIME, TOPIC_INTERVALS
 from rocketns.pipeline.contract.terms import CONNECTION_ENDED, FAILURES, ROTATE_US, SECOND_US
-from rocketns.pipeline.jobs.state import TOPIC, VALUE, Boot, boots, intervals, topic_changes, uptime
+from rocketns.pipeline.jobs.state import TOPIC, VALUE, Boot, boots, intervals, keyed, stretches, topic_changes, uptime
 from rocketns.pipeline.jobs.windows import key_windows
 from rocketns.pipeline.storage.results import materialized_if_small as few
 
@@ -97,7 +97,7 @@ def boots_in(events: DataFrame) -> list[Boot]:
     """Of the events alone. A stray time stamp does not count."""
     return [
         boot._replace(last=boot.newest, begun=boot.begun and boot.start_ts is not None, holes=())
-        for boot in boots(events)
+        for boot in boots(events, stretches(events))
     ]
 
 
@@ -265,7 +265,7 @@ def windows_between(values: DataFrame, before: DataFrame, servers: Servers, *, e
     touched = values.where("ts is not null").select(*TOPIC).unionByName(before.where("t2 is null").select(*TOPIC))
     looked_at = values if every else values.join(touched.distinct(), [*TOPIC], "left_semi")
     since = F.greatest(F.coalesce("ts", F.lit(start)), F.lit(start))  # remembered values hold from the start on
-    shown = intervals(looked_at.withColumn("ts", since), [*TOPIC], uptime).select("*", "value.*")
+    shown = intervals(keyed(looked_at.withColumn("ts", since), TOPIC), uptime).select("*", "value.*")
     seen = Observation(start, servers.watermark)
     found = few(key_windows(few(conform(shown, TOPIC_INTERVALS)), uptime, seen, 1, checkpoint=few))
     ended = F.when(F.col("t2") < servers.watermark, F.col("t2"))

@@ -6,10 +6,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.frames import Observation, columns
-from rocketns.pipeline.contract.schema import BROKER_INTERVALS, CLOCK_DAYS, EVENTS, NS_UPTIME
-from rocketns.pipeline.jobs.brokers import broker_stats, departures
-from rocketns.pipeline.jobs.tallies import GAPS, gaps
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.schema import EVENTS
+from rocketns.pipeline.jobs.brokers import broker_stats, departures, heartbeat_gaps, stalls
 from tests.pipeline.frames import Row, frame, rows
 from tests.pipeline.journals import SECOND
 
@@ -50,24 +49,18 @@ FIGURES: dict[str, tuple[list[Row], list[Row], Row]] = {
 }  # fmt: skip
 
 
-def stats(spark: SparkSession, intervals: list[Row], up: list[Row], seen: Observation) -> dict[str, Row]:
-    made = broker_stats(
-        frame(spark, BROKER_INTERVALS, intervals), frame(spark, GAPS, []), frame(spark, NS_UPTIME, up), seen
-    )
-    return {row.ns: row.asDict() for row in made.collect()}
-
-
-def test_figures_of_brokers(spark: SparkSession) -> None:
+def test_figures_of_brokers() -> None:
     up = [{**row, "ns": ns} for ns, (ups, _, _) in FIGURES.items() for row in ups]
     intervals = [{**row, "ns": ns} for ns, (_, lives, _) in FIGURES.items() for row in lives]
-    found = stats(spark, intervals, up, SEEN)
+    found = {row["ns"]: row for row in broker_stats(intervals, [], up, SEEN)}
     for case, (_, _, figures) in FIGURES.items():
         assert found[case].items() >= figures.items(), case
 
 
 def life(ns: str, t1: float, t2: float, end_cause: str, broker: str = "", bid: int = 0) -> Row:
     named = {"ns": ns, "cluster": "c", "broker": broker, "bid": bid, "addr": str(bid), "timeout_ms": 120_000}
-    return {**named, "t1": int(t1 * SECOND), "t2": int(t2 * SECOND), "end_cause": end_cause}
+    told = {"t2_early": 0, "asked": None}
+    return {**named, **told, "t1": int(t1 * SECOND), "t2": int(t2 * SECOND), "end_cause": end_cause}
 
 
 def beats(ns: str, *seconds: int) -> list[Row]:
@@ -77,7 +70,9 @@ def beats(ns: str, *seconds: int) -> list[Row]:
 
 def test_a_lost_heartbeat_makes_no_longer_gap(spark: SparkSession) -> None:
     heard = [{**one, "gap": 30_000} for one in beats("n", 30, 90)]
-    assert rows(gaps(frame(spark, EVENTS, heard), SEEN), "gap_ms", "n") == [(30_000, 2)]
+    assert rows(heartbeat_gaps(frame(spark, EVENTS, heard), SEEN), "gap_max", "gap_p50", "gaps") == [
+        (30_000, 30_000.0, 2)
+    ]
 
 
 # broker → (its intervals, its heartbeats, the departures that they mean)
@@ -170,17 +165,17 @@ def test_each_kind_of_departure(spark: SparkSession) -> None:
                for ns, ended in (("s1", 100), ("s2", 70), ("s3", 100))]  # fmt: skip
     exact = [{"ns": ns, "method": "versions", "uncertainty": 0} for ns in ("n1", "n2", "s1", "s2", "s3")]
     clocks = [*exact, {"ns": "off", "method": "none", "uncertainty": None}]
+    recorded = frame(spark, EVENTS, events)
     found = departures(
-        frame(spark, BROKER_INTERVALS, intervals), frame(spark, EVENTS, events), Observation(0, 10_000 * SECOND),
-        frame(spark, CLOCK_DAYS, [{"day": "1970-01-01", **clock} for clock in clocks]),
-        frame(spark, columns("broker:string topics:long queues:long topic_sample:strings"), []),
+        intervals, recorded, Observation(0, 10_000 * SECOND), [{"day": "1970-01-01", **clock} for clock in clocks], {},
+        stalls(recorded),
     )  # fmt: skip
     of_broker: dict[str, list[tuple[Any, ...]]] = {name: [] for name in (*CASES, *SEEN_CASES)}
-    for row in sorted(found.collect(), key=lambda row: row.t1):
-        if row.broker == "stalled":
-            assert (row.ns, row.stalled) == (["s1", "s2"], ["s1"])
+    for row in sorted(found, key=lambda row: row["t1"]):
+        if row["broker"] == "stalled":
+            assert (row["ns"], row["stalled"]) == (["s1", "s2"], ["s1"])
             continue
-        told = (row.kind, row.t1 / SECOND, row.t2 / SECOND, row.ns, row.t1_early // SECOND, row.asked)
-        of_broker[row.broker].append(told if row.broker in SEEN_CASES else told[:4])
+        told = (row["kind"], row["t1"] / SECOND, row["t2"] / SECOND, row["ns"], row["t1_early"] // SECOND, row["asked"])
+        of_broker[row["broker"]].append(told if row["broker"] in SEEN_CASES else told[:4])
     expected = {name: case[-1] for name, case in (CASES | SEEN_CASES).items()}
     assert of_broker == expected

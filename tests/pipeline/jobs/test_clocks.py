@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.clocks import ClockDay, ClockEstimate, Server, bounded, clock_rows, contradicts
-from rocketns.pipeline.contract.schema import EVENTS
+from rocketns.pipeline.contract.schema import CLOCK_DAYS, EVENTS
 from rocketns.pipeline.jobs.clocks import clock_days, corrected
-from tests.pipeline.frames import cut, rows
+from tests.pipeline.frames import cut, frame, rows
 from tests.pipeline.journals import DAY_START, SECOND, Broker, Journal, Journals, events_frame, topic
 
 S = SECOND
@@ -85,7 +85,7 @@ CASES: dict[str, tuple[Callable[[], Journals], dict[str, Told]]] = {
 def test_the_clocks_of_a_journal_and_its_times_by_them(spark: SparkSession, case: str) -> None:
     journals, expected = CASES[case]
     events = cut(events_frame(spark, journals()))
-    days = cut(clock_days(events))
+    days = frame(spark, CLOCK_DAYS, clock_days(events))
     found = {
         row[1]: (round(row[2] / SECOND, 1), row[5], row[6], row[7] and round(row[7] / SECOND, 2)) for row in rows(days)
     }

@@ -124,7 +124,10 @@ def test_what_is_at_stake_are_the_user_topics_that_a_broker_ever_had(spark: Spar
         present("TBW102", broker="b2"),
     ]
     found = user_topics_of_brokers(frame(spark, TOPIC_INTERVALS, there), names, SEEN)
-    assert rows(found, "broker", "topics", "queues", "topic_sample") == [("b1", 2, 12, ["t", "u"]), ("b2", 0, 0, [])]
+    assert found == {
+        "b1": {"broker": "b1", "topics": 2, "queues": 12, "topic_sample": ["t", "u"]},
+        "b2": {"broker": "b2", "topics": 0, "queues": 0, "topic_sample": []},
+    }
 
 
 def tallies(spark: SparkSession, events: list[Row]) -> tuple[DataFrame, list[Row]]:

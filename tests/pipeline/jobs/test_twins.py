@@ -23,6 +23,7 @@ from rocketns.pipeline.contract.schema import (
 )
 from rocketns.pipeline.contract.terms import SILENT_AFTER_US
 from rocketns.pipeline.jobs import state
+from rocketns.pipeline.jobs.brokers import stalls
 from rocketns.pipeline.jobs.quality import topic_doubts
 from rocketns.pipeline.jobs.tallies import callers
 from rocketns.pipeline.jobs.topics import system_topics
@@ -119,7 +120,7 @@ def test_windows_segments_and_incidents(spark: SparkSession, seed: int) -> None:
         (doubts, TOPIC_DOUBTS, "from topic_doubts"),
         (windows, KEY_WINDOWS, "from key_windows"),
         (topic_segments(topics, base.uptime, windows, seen), TOPIC_SEGMENTS, duck_divergence.SEGMENTS),
-        (divergences(windows, events), DIVERGENCES, duck_divergence.DIVERGENCES),
+        (divergences(windows, stalls(events)), DIVERGENCES, duck_divergence.DIVERGENCES),
     ):
         assert found.schema.simpleString() == schema.simpleString()
         assert rows(found) == duck_rows(db, twin) != []
