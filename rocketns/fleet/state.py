@@ -6,7 +6,7 @@ The values never change: any thread may read them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated
 
@@ -58,37 +58,52 @@ class Part(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class SideQueues:
+    """The queues of a topic on one broker group. The numbers are null where it has none."""
+
+    broker: str
+    read_queues: int | None = None
+    write_queues: int | None = None
+    permission: Annotated[int | None, "4 read, 2 write, 6 both"] = None
+    sys_flag: Annotated[int | None, "1 unit, 2 subscribed by units"] = None
+
+    def in_words(self) -> str:
+        if self.permission is None:
+            return f"{self.broker} has no queues"
+        permission = PERMISSIONS.get(self.permission & 6, str(self.permission))
+        return (f"{self.broker} has {self.read_queues} read and {self.write_queues} write queues, "
+                f"permission {permission}")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
 class Side:
-    """What some members say of one thing. ``value``: the same in words.
+    """What some name servers say of one thing."""
 
-    ``group``: a broker group as they show it; ``queues``: of a topic, the queues of the brokers that differ, None where
-    these members have no queues there. Both are None where the members lack the thing, or its queues were not read yet.
-    """
-
-    value: str
-    members: tuple[str, ...]
-    group: GroupView | None = None
-    queues: tuple[tuple[str, QueueData | None], ...] | None = None
+    says: Annotated[str, "in words; missing: they lack it"]
+    members: Annotated[tuple[str, ...], "their addresses"]
+    cluster: Annotated[str | None, "of a broker group"] = None
+    addresses: Annotated[dict[str, str], "of a broker group, by broker id: 16 at most"] = field(default_factory=dict)
+    queues: Annotated[tuple[SideQueues, ...], "of a topic: on the broker groups where it differs, 16 at most; empty "
+                      "while they were not read"] = ()  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Members that can be read do not say the same. Names come from peers: escape them where they are shown.
+    """Something that the readable name servers disagree about. Its names come from peers: escape them."""
 
-    ``parts``: what differs. ``follows``: the broker groups from whose absence a topic's disagreement follows, if it has
-    no other cause. ``topics``: of a broker group, how many topics follow from it; of a topic, how many differ alike.
-    """
-
-    kind: FactKind
-    name: str
-    since_epoch_ms: int
-    sides: tuple[Side, ...]
-    parts: tuple[Part, ...] = ()
-    follows: tuple[str, ...] = ()
-    topics: int = 0
+    kind: Annotated[FactKind, "what it is"]
+    name: Annotated[str, "of the broker group, topic or item"]
+    since: Annotated[int, "since when this name server knows of it"]
+    sides: Annotated[tuple[Side, ...], "what is said, and by whom"]
+    parts: Annotated[tuple[Part, ...], "what differs. missing: some lack it. brokers: some have no queues on a "
+                     "broker. flags: zone and acting master; unit of a topic. unread: the routes were not compared "
+                     "yet"] = ()  # fmt: skip
+    follows: Annotated[tuple[str, ...], "the broker groups that some name servers lack, if a topic differs in nothing "
+                       "else"] = ()  # fmt: skip
+    topics: Annotated[int, "of a broker group, topics that follow from it; of a topic, how many differ alike"] = 0
 
     def __str__(self) -> str:
-        return "; ".join(f"{', '.join(side.members)}: {side.value}" for side in self.sides)
+        return "; ".join(f"{', '.join(side.members)}: {side.says}" for side in self.sides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +134,7 @@ class Announced:
             del self._known[item]
         self._known.update(new)
         changed = [(one, False) for _, one in new] + [(one, True) for _, one in over]
-        return [FleetDiffers(one.kind, one.name, str(one), one.since_epoch_ms, ends) for one, ends in changed]
+        return [FleetDiffers(one.kind, one.name, str(one), one.since, ends) for one, ends in changed]
 
 
 # How much of a group is kept: the state has 200 disagreements.
@@ -187,7 +202,7 @@ def _group_side(view: View, members: Iterable[str]) -> Side:
     text = cut.text()
     whole = f"{text} and {more} more" if more > 0 else text
     if len(whole) <= SIDE_CHARACTERS_MAX:
-        return Side(whole, tuple(members), cut)
+        return Side(whole, tuple(members), cut.cluster, {str(broker_id): addr for broker_id, addr in cut.addrs})
     return Side(f"{whole[:SIDE_CHARACTERS_MAX]}…", tuple(members))
 
 
@@ -234,34 +249,26 @@ def _topic_side(view: View, members: list[str], said: Said | None, brokers: Sequ
         return Side(MISSING, tuple(members))
     if not said:
         return Side("its queues are not read yet", tuple(members))
-    queues = tuple((name, said[name]) for name in brokers)
-    words = ", ".join(f"{name} {_in_words(one)}" for name, one in queues)
+    queues = tuple(SideQueues(name, *(said[name] or ())) for name in brokers)
+    words = ", ".join(one.in_words() for one in queues)
     text = words if len(words) <= SIDE_CHARACTERS_MAX else f"{words[:SIDE_CHARACTERS_MAX]}…"
-    return Side(text, tuple(members), None, queues)
-
-
-def _in_words(queues: QueueData | None) -> str:
-    if queues is None:
-        return "has no queues"
-    permission = PERMISSIONS.get(queues.perm & 6, str(queues.perm))
-    return f"has {queues.read_queue_nums} read and {queues.write_queue_nums} write queues, permission {permission}"
+    return Side(text, tuple(members), queues=queues)
 
 
 def _topic_parts(sides: Sequence[Side]) -> Iterator[Part]:
-    if any(side.value == MISSING for side in sides):
+    if any(side.says == MISSING for side in sides):
         yield Part.MISSING
-    tables = [dict(side.queues) for side in sides if side.queues is not None]
-    if not tables:
+    rows = list(zip(*(side.queues for side in sides if side.queues), strict=True))
+    if not rows:
         yield Part.UNREAD
         return
-    rows = [[table.get(name) for table in tables] for name in tables[0]]
-    if any(None in row and any(row) for row in rows):
+    there = [[one for one in row if one.permission is not None] for row in rows]
+    if any(0 < len(some) < len(row) for some, row in zip(there, rows, strict=True)):
         yield Part.BROKERS
-    there = [[one for one in row if one is not None] for row in rows]
     for part, values in (
-        (Part.PERMISSION, [{one.perm for one in row} for row in there]),
-        (Part.QUEUES, [{one[:2] for one in row} for row in there]),
-        (Part.FLAGS, [{one.topic_sys_flag for one in row} for row in there]),
+        (Part.PERMISSION, [{one.permission for one in row} for row in there]),
+        (Part.QUEUES, [{(one.read_queues, one.write_queues) for one in row} for row in there]),
+        (Part.FLAGS, [{one.sys_flag for one in row} for row in there]),
     ):
         if any(len(one) > 1 for one in values):
             yield part

@@ -37,10 +37,9 @@ from rocketns.admin.api.rows import BrokerStateRow, State
 from rocketns.admin.api.status import own_name
 from rocketns.admin.recent import WORDS, EventRow, Recent, worded
 from rocketns.fleet.comparing import FactKind
-from rocketns.fleet.group_view import GroupView
-from rocketns.fleet.state import MISSING, NOT_READ, OWN, Disagreement, FleetState, Member, Part, Side
+from rocketns.fleet.state import MISSING, NOT_READ, OWN, Disagreement, FleetState, Member, Part, Side, SideQueues
 from rocketns.processor.context import Now
-from rocketns.protocol.body.route import QueueData, TopicQueueMappingInfo, queue_data
+from rocketns.protocol.body.route import TopicQueueMappingInfo, queue_data
 from rocketns.routeinfo import events as e
 from rocketns.routeinfo.doubt import Doubt, DoubtReason
 from tests.admin.conftest import Ask, Broker, Managed, get
@@ -133,25 +132,25 @@ def test_the_ring_is_bounded_in_changes_and_in_characters(managed: Managed, ask:
 
 HERE = Member(OWN, "rocketns", "", 1_000, 9_000, 2, 7)
 OTHER = Member("10.0.0.2:9876", "other", "", 2_000, 9_000, 1, 7, differing_brokers=1)
-GROUP = GroupView("C", ((0, "10.1.0.2:10911"),), None, False)
 LACKED = Disagreement(
     FactKind.BROKER, "broker-b", 5_000,
-    (Side("C 0=10.1.0.2:10911", (OWN,), GROUP), Side(MISSING, ("10.0.0.2:9876",))), (Part.MISSING,), (), 213,
+    (Side("C 0=10.1.0.2:10911", (OWN,), "C", {"0": "10.1.0.2:10911"}), Side(MISSING, ("10.0.0.2:9876",))),
+    (Part.MISSING,), (), 213,
 )  # fmt: skip
-QUEUES = QueueData(8, 8, 6, 0)
 FOLLOWING = Disagreement(
     FactKind.TOPIC, "orders", 5_000,
-    (Side("broker-b …", (OWN,), None, (("broker-b", QUEUES),)), Side("…", ("b",), None, (("broker-b", None),))),
+    (Side("broker-b …", (OWN,), queues=(SideQueues("broker-b", 8, 8, 6, 0),)),
+     Side("…", ("b",), queues=(SideQueues("broker-b"),))),
     (Part.BROKERS,), ("broker-b",), 213,
 )  # fmt: skip
 
 
 def test_a_disagreement_has_what_each_name_server_says(managed: Managed, ask: Ask) -> None:
     managed.controller.fleet.state = FleetState(9_000, (HERE, OTHER), (LACKED,))
-    says = {OWN: "C 0=10.1.0.2:10911", "10.0.0.2:9876": "missing"}
-    own = {"members": [OWN], "missing": False, "cluster": "C", "addresses": {"0": "10.1.0.2:10911"}, "queues": []}
-    other = {"members": ["10.0.0.2:9876"], "missing": True, "cluster": None, "addresses": {}, "queues": []}
-    expected = {"kind": "broker", "name": "broker-b", "since": 5_000, "says": says, "parts": ["missing"],
+    own = {"says": "C 0=10.1.0.2:10911", "members": [OWN], "cluster": "C", "addresses": {"0": "10.1.0.2:10911"},
+           "queues": []}  # fmt: skip
+    other = {"says": "missing", "members": ["10.0.0.2:9876"], "cluster": None, "addresses": {}, "queues": []}
+    expected = {"kind": "broker", "name": "broker-b", "since": 5_000, "parts": ["missing"],
                 "follows": [], "topics": 213, "sides": [own, other]}  # fmt: skip
     assert ask("disagreements", kind="broker")["items"] == [expected]
     assert ask("disagreements", kind="topic")["items"] == []
@@ -170,8 +169,8 @@ def test_topics_that_follow_from_a_missing_broker_are_apart_and_have_their_queue
     assert [one["name"] for one in ask("disagreements", follows="")["items"]] == ["broker-b"]
     (row,) = ask("disagreements", follows="broker-b")["items"]
     assert [side["queues"] for side in row["sides"]] == [
-        [{"broker": "broker-b", "readQueues": 8, "writeQueues": 8, "permission": 6}],
-        [{"broker": "broker-b", "readQueues": None, "writeQueues": None, "permission": None}],
+        [{"broker": "broker-b", "readQueues": 8, "writeQueues": 8, "permission": 6, "sysFlag": 0}],
+        [dict.fromkeys(("readQueues", "writeQueues", "permission", "sysFlag")) | {"broker": "broker-b"}],
     ]
     assert "disagreeTopic" not in [one["name"] for one in ask("status")["reasons"]]
 

@@ -161,10 +161,10 @@ def test_a_side_shows_a_part_of_a_large_group() -> None:
     """What a stranger registers must not fill the state, which has 200 disagreements."""
     many = GroupView("c" * 100, tuple((number, f"10.0.0.1:{number}") for number in range(100_000)), None, False)
     long = GroupView("c" * 1_000_000, ((0, "10.0.0.1:1"),), None, False)
-    assert fleet_state._group_side(many, ()).value.endswith(
+    assert fleet_state._group_side(many, ()).says.endswith(
         f"15=10.0.0.1:15 and {100_000 - fleet_state.ADDRESSES_SHOWN_MAX} more"
     )
-    assert len(fleet_state._group_side(long, ()).value) == fleet_state.SIDE_CHARACTERS_MAX + 1
+    assert len(fleet_state._group_side(long, ()).says) == fleet_state.SIDE_CHARACTERS_MAX + 1
 
 
 MANY = 250
@@ -230,9 +230,9 @@ def test_a_topic_says_what_differs_and_of_which_broker(
     assert one is not None
     assert (one.parts, one.follows) == (parts, ())
     own, theirs = one.sides
-    assert own.value == "b has 8 read and 8 write queues, permission read and write"
-    assert theirs.value == says
-    assert [name for name, _ in theirs.queues or ()] == ["b"]
+    assert own.says == "b has 8 read and 8 write queues, permission read and write"
+    assert theirs.says == says
+    assert [queues.broker for queues in theirs.queues] == ["b"]
 
 
 def test_topics_of_a_broker_that_this_one_lacks_follow_from_it_and_leave_room_for_what_truly_differs() -> None:

@@ -39,7 +39,7 @@ class ApiValue(NamedTuple):
     parameters: tuple[Parameter, ...] = ()
 
 
-VALUES = (
+API_VALUES = (
     ApiValue("status", "The name server in numbers", StatusRow, read_status),
     ApiValue("route", "The route of a topic", RouteRow, read_route, ROUTE_PARAMETERS),
 )
@@ -54,7 +54,7 @@ def add(app: web.Application, view: ControlView) -> None:
     app[SOURCE] = source = ApiSource(view, recent, history)
     described = orjson.dumps(document(), option=orjson.OPT_INDENT_2)
     app.router.add_get(f"{ROOT}/openapi.json", partial(_document, described))
-    for value in VALUES:
+    for value in API_VALUES:
         app.router.add_get(f"{ROOT}/{value.name}", partial(_value, source, value))
     for table in TABLES:
         app.router.add_get(f"{ROOT}/{table.name}", partial(_list, source, table))
@@ -87,9 +87,9 @@ PLAIN: dict[type, dict[str, Any]] = {
 
 def document() -> dict[str, Any]:
     """The whole document, OpenAPI 3.1."""
-    paths = {f"{ROOT}/{one.name}": _get(one) for one in (*VALUES, *TABLES)}
+    paths = {f"{ROOT}/{one.name}": _get(one) for one in (*API_VALUES, *TABLES)}
     schemas: dict[str, Any] = {}
-    for row in (ErrorRow, *(one.row for one in (*VALUES, *TABLES))):
+    for row in (ErrorRow, *(one.row for one in (*API_VALUES, *TABLES))):
         _describe(row, schemas)
     return {
         "openapi": "3.1.0",

@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 
 from rocketns.admin.recent import Phrase
 from rocketns.fleet.missing import MissingReason
-from rocketns.fleet.state import Part
 from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.tables import LATE_PERCENT
 
@@ -141,44 +140,6 @@ class MissingRow:
                       "group: a topic that brokers make for a consumer group. brokersGone: it has queues, but none of "
                       "their brokers is registered. system: a topic of RocketMQ itself. created: the first message "
                       "creates it. absent: no broker has it, and none creates it"]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class SaidQueuesRow:
-    """What some name servers say of the queues of one broker group. The numbers are null where it has none."""
-
-    broker: str
-    read_queues: int | None
-    write_queues: int | None
-    permission: Annotated[int | None, "4 read, 2 write, 6 both"]
-
-
-@dataclass(frozen=True, slots=True)
-class SideRow:
-    """What some name servers say of one thing."""
-
-    members: Annotated[tuple[str, ...], "their addresses"]
-    missing: Annotated[bool, "they lack it"]
-    cluster: Annotated[Text, "of a broker group"]
-    addresses: Annotated[dict[str, str], "of a broker group, by broker id: 16 at most"]
-    queues: Annotated[tuple[SaidQueuesRow, ...], "of a topic: on the broker groups where it differs, 16 at most"]
-
-
-@dataclass(frozen=True, slots=True)
-class DisagreementRow:
-    """Something that the readable name servers disagree about."""
-
-    kind: Annotated[str, "broker, topic or order configuration"]
-    name: Annotated[str, "of the broker group, topic or item"]
-    since: Annotated[int, "since when this name server knows of it"]
-    says: Annotated[dict[str, str], "what each name server says, by its address"]
-    parts: Annotated[tuple[Part, ...], "what differs. missing: some lack it. brokers: some have no queues on a "
-                     "broker. flags: zone and acting master; unit of a topic. unread: the routes were not compared "
-                     "yet"]  # fmt: skip
-    follows: Annotated[tuple[str, ...], "the broker groups that some name servers lack, if a topic differs in nothing "
-                       "else"]  # fmt: skip
-    topics: Annotated[int, "of a broker group, topics that follow from it; of a topic, how many differ alike"]
-    sides: Annotated[tuple[SideRow, ...], "what is said, and by whom"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,9 @@ from rocketns.admin.api.paging import LIMIT, OFFSET, TEXT, Parameter
 from rocketns.admin.api.rows import (
     BrokerStateRow,
     ConnectionRow,
-    DisagreementRow,
     KvRow,
     MissingRow,
     Role,
-    SaidQueuesRow,
-    SideRow,
     State,
     TopicRow,
     ViewRow,
@@ -28,7 +25,7 @@ from rocketns.admin.view import ControlView, Copier
 from rocketns.config.properties import java_name
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.missing import MissingReason
-from rocketns.fleet.state import MISSING, Member, Side
+from rocketns.fleet.state import Disagreement, Member
 
 _FOLLOWS = Parameter(
     "follows", "topics that follow from this broker group; empty: only what follows from none",
@@ -110,21 +107,8 @@ async def _name_servers(source: ApiSource, _: object) -> Sequence[Member]:
     return source.view.facts.fleet.members
 
 
-async def _disagreements(source: ApiSource, _: object) -> Sequence[DisagreementRow]:
-    return [
-        DisagreementRow(
-            str(one.kind), one.name, one.since_epoch_ms,
-            {member: side.value for side in one.sides for member in side.members},
-            one.parts, one.follows, one.topics, tuple(map(_side_row, one.sides)),
-        )
-        for one in source.view.facts.fleet.disagreements
-    ]  # fmt: skip
-
-
-def _side_row(side: Side) -> SideRow:
-    queues = tuple(SaidQueuesRow(name, *((None,) * 3 if one is None else one[:3])) for name, one in side.queues or ())
-    addresses = {} if side.group is None else {str(broker_id): addr for broker_id, addr in side.group.addrs}
-    return SideRow(side.members, side.value == MISSING, side.group and side.group.cluster, addresses, queues)
+async def _disagreements(source: ApiSource, _: object) -> Sequence[Disagreement]:
+    return source.view.facts.fleet.disagreements
 
 
 TABLES = (
@@ -149,7 +133,7 @@ TABLES = (
           (_search("peer"), _equals("language"))),
     ApiTable("nameservers", "Name servers of the fleet: this one and rocketns.peers", Member, _name_servers,
           ("address", "since", "differing_brokers", "differing_topics"), (_search("address"),)),
-    ApiTable("disagreements", "What the name servers of the fleet disagree about", DisagreementRow, _disagreements,
+    ApiTable("disagreements", "What the name servers of the fleet disagree about", Disagreement, _disagreements,
           ("since", "kind", "name"),
           (_search("name"), _equals("kind", *FactKind), _FOLLOWS)),
     ApiTable("history", "The last hour, a row each half minute", HistoryRow, _history, ("at",)),

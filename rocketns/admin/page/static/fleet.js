@@ -6,6 +6,7 @@ import {timeOf} from "./changes.js";
 import {following} from "./verdict.js";
 
 const OWN = "this name server"; // its address in the API
+const MISSING = "missing"; // what a side says that lacks the thing
 const NOT_READ = "not read yet"; // the error of one whose first reading has not ended
 
 const FOLLOWERS_READ = 200;
@@ -46,9 +47,9 @@ function sidesOf(one) {
 }
 
 function says(one, side) {
-  if (side.missing) return _("not there");
+  if (side.says === MISSING) return _("not there");
   if (one.kind === "broker") return ofBroker(one, side);
-  if (one.kind !== "topic") return one.says[side.members[0]];
+  if (one.kind !== "topic") return side.says;
   if (!side.queues.length) return _("its queues are not read yet");
   return joined(side.queues.map((queues) => ofQueues(one.parts, queues)));
 }
@@ -56,7 +57,7 @@ function says(one, side) {
 function ofBroker(one, side) {
   const addresses = joined(Object.entries(side.addresses).map(([id, address]) => _("%(role)s at %(address)s", {role: roleOf(Number(id)), address})));
   return addresses && one.parts.includes("cluster") && side.cluster !== null
-    ? _("%(addresses)s in cluster %(cluster)s", {addresses, cluster: side.cluster}) : addresses || one.says[side.members[0]];
+    ? _("%(addresses)s in cluster %(cluster)s", {addresses, cluster: side.cluster}) : addresses || side.says;
 }
 
 function ofQueues(parts, {broker, readQueues, writeQueues, permission: bits}) {
