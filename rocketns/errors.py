@@ -59,10 +59,13 @@ class NameTooLong(BodyDecodeError):
 
 
 class TablesFull(RequestError):
-    """A request that would add more to the route tables than a limit allows. Nothing of it is applied."""
+    """A request that would add more to the route tables than a limit allows. Nothing of it is applied. ``limit``: the
+    property, or what has none, with its value.
+    """
 
     def __init__(self, what: str, limit: str, most: int) -> None:
         super().__init__(f"{what}, more than {limit}={most}; nothing of the request is applied")
+        self.limit = limit, most
 
 
 class BeyondBounds(RequestError):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rocketns.access.guard import AccessVerdict, Guard
 from rocketns.config import Configuration
-from rocketns.errors import RequestError
+from rocketns.errors import RequestError, TablesFull
 from rocketns.files import FileWriter, WholeFile
 from rocketns.javatext import parse_boolean
 from rocketns.kvconfig.manager import KVConfigManager
@@ -41,19 +41,23 @@ class CountedRefusals:
     """Requests that are refused because of a bound: counted since the start, and logged once a second at the most.
 
     ``words``: what happened, and what to do. ``last_ms``: when it was, by the monotonic clock; None if it never was.
-    ``last``: the broker that was refused last, empty if the request was of none, and its address.
+    ``last``: the broker that was refused last, empty if the request was of none, and its address. ``limit``: by which
+    limit of the tables, and its value.
     """
 
     words: tuple[str, str] = FULL
     count: int = 0
     last_ms: int | None = None
     last: tuple[str, str] = "", ""
+    limit: tuple[str, int] = "", 0
     _lines: LogLimiter = field(default_factory=partial(LogLimiter, LOG_INTERVAL_MS))
 
     def note(self, error: RequestError, address: str, now_ms: int, broker: tuple[str, str] | None = None) -> None:
         """A request of the peer at ``address`` was refused. ``broker``: a name and an address to register."""
         self.count += 1
         self.last_ms, self.last = now_ms, broker or ("", address)
+        if isinstance(error, TablesFull):
+            self.limit = error.limit
         if count := self._lines.due(now_ms):
             what, advice = self.words
             log.warning("%s %s: %s. Since the last such line: %d. %s", what, address, error.remark, count, advice)

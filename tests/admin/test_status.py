@@ -99,6 +99,18 @@ def test_refused_registrations_are_a_trouble_for_ten_minutes_whenever_somebody_l
         assert ("refusing" in [one["name"] for one in read(managed)["reasons"]]) == is_trouble
 
 
+def test_the_limit_that_refused_a_registration_is_the_one_to_raise(start_managed: Callable[..., Managed]) -> None:
+    """Though the tables have room for smaller ones."""
+    managed = start_managed({"rocketns.routesMax": 6})
+    with Broker(managed, "broker-a") as first, managed.connect() as other:
+        first.register()
+        body = register_body([topic_config(f"T{number}") for number in range(5)])
+        fields = register_ext(broker="broker-b", addr="10.0.0.2:1", body=body)
+        assert other.request(codes.REGISTER_BROKER, fields, body).code != 0
+        (commands,) = [one["commands"] for one in read(managed)["reasons"] if one["name"] == "refusing"]
+    assert commands == ["# rocketns.routesMax=6 is reached", "rocketns.routesMax=12"]
+
+
 def test_a_broker_that_comes_and_goes_leaves_its_story_newest_first(managed: Managed, ask: Ask) -> None:
     with Broker(managed, "broker-a") as broker:
         broker.register([f"t-{number}" for number in range(8)])

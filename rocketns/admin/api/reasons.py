@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import chain
 from typing import NamedTuple
 
 from rocketns.admin.api.rows import BrokerStateRow, Level, LostRow, MissingRow, ReasonRow
@@ -130,7 +129,7 @@ class StatusScene(NamedTuple):
 
     ``address``: where this name server is asked. ``drain``: the URL that ends a drain. ``journal_failure``: why it
     cannot be written; empty if it can. ``journal_losing``: records lost since the buffer became full. ``full``: the
-    limits that refused registrations lately, with their values. ``refused``: the broker that was refused last, and its
+    limit that refused a registration lately, with its value. ``refused``: the broker that was refused last, and its
     address. ``connections_full``: the limit of connections, if no more are accepted.
     """
 
@@ -149,7 +148,7 @@ class StatusScene(NamedTuple):
     journal_losing: int = 0
     certificate_ends_ms: int | None = None
     certificate_path: str = ""
-    full: Mapping[str, int] = {}
+    full: tuple[str, int] | None = None
     refused: tuple[str, str] = ("", "")
     connections_full: int = 0
 
@@ -176,9 +175,9 @@ def _of_itself(scene: StatusScene) -> Iterator[ReasonRow]:
     if scene.full:
         broker, address = (one[:NAME_CHARACTERS_MAX] for one in scene.refused)
         refused = at_address(broker, address) if broker else address
-        yield reason("refusing", [broker or address], said=[refused], commands=_raised(scene.full))
+        yield reason("refusing", [broker or address], said=[refused], commands=_raised(*scene.full))
     if scene.connections_full:
-        raised = _raised({"connectionsMax": scene.connections_full})
+        raised = _raised(f"{PREFIX}connectionsMax", scene.connections_full)
         yield reason("connections", n=scene.connections_full, commands=raised)
     folder = _lines(("df", "-h", scene.journal_path), ("ls", "-ld", scene.journal_path))
     if scene.journal_failure:
@@ -312,10 +311,9 @@ def _settings(**values: str) -> tuple[str, ...]:
     return lines if all(line.isprintable() and len(line) <= COMMAND_CHARACTERS_MAX for line in lines) else ()
 
 
-def _raised(limits: Mapping[str, int]) -> tuple[str, ...]:
-    """Lines of a properties file: each limit with its value and twice as much."""
-    lines = [(f"# {PREFIX}{name}={most} is reached", f"{PREFIX}{name}={2 * most}") for name, most in limits.items()]
-    return tuple(chain.from_iterable(lines))
+def _raised(limit: str, most: int) -> tuple[str, ...]:
+    """Lines of a properties file: the limit with its value and twice as much. None for one that is no property."""
+    return (f"# {limit}={most} is reached", f"{limit}={2 * most}") if limit.startswith(PREFIX) else ()
 
 
 def of_brokers(kind: str, brokers: Sequence[BrokerStateRow | LostRow], commands: tuple[str, ...]) -> ReasonRow:

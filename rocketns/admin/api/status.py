@@ -63,7 +63,7 @@ def _scene(
     facts = source.view.facts
     now, changes, configuration = facts.now(), source.recent.events.copy(), facts.configuration
     journal, ends_s = facts.journal, facts.tls.certificate_ends_s
-    most = configuration.limits.connections_max
+    most, refusals = configuration.limits.connections_max, facts.context.refusals
     return StatusScene(
         brokers=brokers,
         lost=lost_brokers(brokers, changes, now.epoch_ms),
@@ -80,21 +80,7 @@ def _scene(
         journal_losing=0 if journal is None else journal.losing,
         certificate_ends_ms=None if ends_s is None or not math.isfinite(ends_s) else round(ends_s * 1000),
         certificate_path=facts.tls.certificate_path,
-        full=_full(facts, now.ms),
-        refused=facts.context.refusals.last,
+        full=refusals.limit if refusals.last_ms is not None and now.ms - refusals.last_ms < REFUSED_WITHIN_MS else None,
+        refused=refusals.last,
         connections_full=most if facts.reactors.connections >= most else 0,
     )
-
-
-def _full(facts: Facts, now_ms: int) -> dict[str, int]:
-    """If registrations were refused lately: the limits of the tables that are reached, with their values; that of a
-    broker's routes, if none is.
-    """
-    refused_ms = facts.context.refusals.last_ms
-    if refused_ms is None or now_ms - refused_ms >= REFUSED_WITHIN_MS:
-        return {}
-    limits, tables = facts.configuration.limits, facts.tables
-    reached = {"brokersMax": (len(tables.broker_live_table), limits.brokers_max),
-               "routesMax": (tables.routes, limits.routes_max)}  # fmt: skip
-    full = {name: most for name, (number, most) in reached.items() if number >= most}
-    return full or {"brokerRoutesMax": limits.broker_routes_max}
