@@ -104,11 +104,11 @@ def literal(host: str) -> Address | None:
 
 def is_host_of(addr: str, host: str | None) -> bool:
     """Whether ``host:port`` is at the host, an IP address."""
-    given = bare(addr.rpartition(":")[0])
-    if given == host:
+    own = bare(addr.rpartition(":")[0])
+    if own == host:
         return True
     # Only addresses of IPv6 have several forms.
-    if host is None or not (":" in given or ":" in host):
+    if host is None or not (":" in own or ":" in host):
         return False
-    found = literal(given)
+    found = literal(own)
     return found is not None and found == literal(host)

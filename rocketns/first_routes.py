@@ -32,7 +32,7 @@ JOURNAL_OLD_MS = 120_000
 # Unconfirmed brokers that the log names.
 UNCONFIRMED_LINES_MAX = 100
 
-Known = tuple[PriorRoutes, DoubtReason]
+FoundRoutes = tuple[PriorRoutes, DoubtReason]
 
 
 class FirstRoutes:
@@ -55,10 +55,10 @@ class FirstRoutes:
 
         ``journal_ns`` None: there is no journal. ``port`` is the server's own. ``on_slow`` is called after a second.
         """
-        known = await self._known_in_time(journal_ns, port, on_slow)
-        if known is None:
+        found = await self._find_in_time(journal_ns, port, on_slow)
+        if found is None:
             return None
-        routes, reason = known
+        routes, reason = found
         limits, tables = self._configuration.limits, self._tables
         confirm_s = self._configuration.restore.confirm_seconds
         if left_out := leave_out_long_names(routes, limits.name_bytes_max):
@@ -77,10 +77,10 @@ class FirstRoutes:
                         "add routes are refused", tables.routes, limits.routes_max)  # fmt: skip
         return reason
 
-    async def _known_in_time(
+    async def _find_in_time(
         self, journal_ns: str | None, port: int, on_slow: Callable[[], Awaitable[None]]
-    ) -> Known | None:
-        finding = asyncio.ensure_future(self._known(journal_ns, port))
+    ) -> FoundRoutes | None:
+        finding = asyncio.ensure_future(self._find(journal_ns, port))
         try:
             done, _ = await asyncio.wait({finding}, timeout=UNHEARD_S)
             if not done:
@@ -90,7 +90,7 @@ class FirstRoutes:
         finally:
             finding.cancel()
 
-    async def _known(self, journal_ns: str | None, port: int) -> Known | None:
+    async def _find(self, journal_ns: str | None, port: int) -> FoundRoutes | None:
         """From the journal, or if that has no broker, or is an old one, from another name server."""
         restored = None if journal_ns is None else await self._restored(journal_ns)
         age_ms = 0 if restored is None else self._clock.now().epoch_ms - restored.ended_epoch_ms

@@ -70,10 +70,10 @@ def written_bytes(text: str) -> int:
 
 def shortened(text: str, bytes_max: int) -> str:
     """The first ``bytes_max`` bytes of a text as they are written, and how many characters it has."""
-    kept = text[:bytes_max]
-    while (size := written_bytes(kept)) > bytes_max:
-        kept = kept[: len(kept) * bytes_max // size]
-    return text if len(kept) == len(text) else f"{kept}… (cut, {len(text)} characters)"
+    head = text[:bytes_max]
+    while (size := written_bytes(head)) > bytes_max:
+        head = head[: len(head) * bytes_max // size]
+    return text if len(head) == len(text) else f"{head}… (cut, {len(text)} characters)"
 
 
 def is_shortened(text: str) -> bool:

@@ -85,13 +85,13 @@ class Decision:
 OFF = Decision(Mode.OFF)
 
 
-def known(policy: Policy, evidence: Evidence) -> list[Principal]:
+def principals_of(policy: Policy, evidence: Evidence) -> list[Principal]:
     """The principals that the peer is: all the kinds of evidence that they name are there."""
     candidates = policy.index.candidates(evidence.key, evidence.by_network, evidence.by_certificate)
-    return [principal for principal in candidates if is_known(principal, evidence)]
+    return [principal for principal in candidates if is_identified(principal, evidence)]
 
 
-def is_known(principal: Principal, evidence: Evidence) -> bool:
+def is_identified(principal: Principal, evidence: Evidence) -> bool:
     """Whether each kind of evidence that it names is there, and it names one."""
     needs = [
         (bool(principal.networks), principal.name in evidence.by_network),
@@ -106,7 +106,7 @@ def decide(policy: Policy, asked: AccessRequest, evidence: Evidence) -> Decision
     mode = policy.mode_of(asked.access)
     if mode is Mode.OFF:
         return OFF
-    principals = known(policy, evidence)
+    principals = principals_of(policy, evidence)
     reasons = [why_not(principal, asked, evidence) for principal in principals]
     if None in reasons:
         able = (principal for principal, reason in zip(principals, reasons, strict=True) if reason is None)

@@ -15,7 +15,7 @@ from rocketns.access.decision import (
     RefusalReason,
     decide,
     evidence_of,
-    known,
+    principals_of,
     remark,
     with_signature,
 )
@@ -89,7 +89,7 @@ class PrincipalRates:
     def __init__(self) -> None:
         self._spent_until_ns: dict[str, int] = {}
 
-    def take(self, principals: Sequence[Principal], now_ms: int) -> bool:
+    def spend(self, principals: Sequence[Principal], now_ms: int) -> bool:
         """Take a token of the first bucket that has one, and none where a principal has no rate. False if all buckets
         are empty.
         """
@@ -137,7 +137,7 @@ class Guard:
         who = AccessVerdict(
             principals=tuple(one.name for one in decision.principals),
             access_key=evidence.key if evidence.signed is Signed.RIGHT else None,
-            depends_on_bytes_alone=any(one.is_known_by_key_alone for one in free),
+            depends_on_bytes_alone=any(one.is_identified_by_key_alone for one in free),
             depends_on_peer_alone=any(not one.keys for one in free),
         )
         if decision.reason is None:
@@ -146,7 +146,7 @@ class Guard:
 
     def _within_rate(self, decision: Decision, now_ms: int) -> Decision:
         """Refused, if each principal by whose right it is allowed has sent too many requests in this second."""
-        if decision.reason is not None or not decision.principals or self._rates.take(decision.principals, now_ms):
+        if decision.reason is not None or not decision.principals or self._rates.spend(decision.principals, now_ms):
             return decision
         return replace(decision, reason=RefusalReason.RATE)
 
@@ -154,9 +154,9 @@ class Guard:
         shown = "" if key is None else key if key in self.policy.secrets else UNKNOWN_KEY
         self.decisions[Decided(access, decision.mode, decision.reason or "", shown)] += 1
 
-    def known(self, connection: Connection, command: RemotingCommand) -> Iterator[Principal]:
+    def principals_of(self, connection: Connection, command: RemotingCommand) -> Iterator[Principal]:
         """Whom the peer is, whatever the modes of the classes are. Found out when the first one is taken."""
-        yield from known(self.policy, self._evidence(connection, command))
+        yield from principals_of(self.policy, self._evidence(connection, command))
 
     def host_of(self, connection: Connection) -> str | None:
         """The peer's host. None for that of a PROXY header which anybody could have sent."""
@@ -203,10 +203,9 @@ class Guard:
     ) -> AccessVerdict:  # fmt: skip
         """``key``: that the request names."""
         reason, principal = decision.reason or RefusalReason.NO_EVIDENCE, next(iter(who.principals), None)
-        refused = RequestRefused(
-            asked.code, asked.access.value, reason.value, shown_account(connection.host), principal, key,
-            is_enforced=decision.is_refused, count=1, fields=(),
-        )  # fmt: skip
+        host = shown_account(connection.host)
+        refused = RequestRefused(asked.code, asked.access.value, reason.value, host, principal, key,
+                                 is_enforced=decision.is_refused, count=1, fields=())  # fmt: skip
         event = self.refusals.note(refused, fields, now_ms)
         kind = SystemBusy if reason is RefusalReason.RATE else NoPermission
         error = kind(remark(asked, reason, principal)) if decision.is_refused else None

@@ -71,20 +71,20 @@ class Policy:
     def networks(self) -> Iterator[tuple[Network, bool]]:
         """Each network of a principal, and whether lookups are allowed from there by the network alone."""
         for principal in self.principals:
-            looks_up = principal.is_known_by_network_alone and principal.may_look_up()
+            looks_up = principal.is_identified_by_network_alone and principal.may_look_up()
             for network in principal.networks:
                 yield network, looks_up
 
     def warnings(self) -> Iterator[str]:
         """What an operator should know of the policy, a sentence each."""
         for principal in self.principals:
-            if principal.is_known_by_key_alone and principal.requests_per_second is not None:
+            if principal.is_identified_by_key_alone and principal.requests_per_second is not None:
                 yield RATE_BY_SIGNATURE_ALONE.format(name=principal.name)
             if Access.ADMIN not in principal.may:
                 continue
-            if principal.is_known_by_key_alone:
+            if principal.is_identified_by_key_alone:
                 yield SIGNATURE_ALONE.format(name=principal.name)
-            if principal.is_known_by_network_alone:
+            if principal.is_identified_by_network_alone:
                 networks = ", ".join(map(str, principal.networks))
                 yield NETWORK_ALONE.format(name=principal.name, networks=networks)
 

@@ -58,8 +58,8 @@ class PolicyTable:
 
     def refuse(self, key: str | None, why: str) -> NoReturn:
         """PolicyError with the line of the key."""
-        place = ".".join(part for part in (self._table, key) if part)
-        raise PolicyError(self._file, line_of(self._text, self._table, key), f"{place}: {why}" if place else why)
+        path = ".".join(part for part in (self._table, key) if part)
+        raise PolicyError(self._file, line_of(self._text, self._table, key), f"{path}: {why}" if path else why)
 
     def end(self, why: str = "there is no such key") -> None:
         """PolicyError for a key that nothing read."""
@@ -82,7 +82,7 @@ class PolicyTable:
         """The keys that nothing has read yet."""
         return list(self._items)
 
-    def _take(
+    def _pop(
         self, key: str, kind: type[Read], what: str, is_right: Callable[[Read], bool] = lambda _: True
     ) -> Read | None:
         """The value of a key. None where it is missing."""
@@ -92,17 +92,17 @@ class PolicyTable:
         return value
 
     def text(self, key: str) -> str | None:
-        return self._take(key, str, f"a text of at most {TEXT_CHARACTERS_MAX} characters", _is_text)
+        return self._pop(key, str, f"a text of at most {TEXT_CHARACTERS_MAX} characters", _is_text)
 
     def is_true(self, key: str) -> bool:
-        return self._take(key, bool, "true or false") or False
+        return self._pop(key, bool, "true or false") or False
 
     def number(self, key: str, low: int = 0) -> int | None:
-        return self._take(key, int, f"a number, {low} or more", lambda value: value >= low)
+        return self._pop(key, int, f"a number, {low} or more", lambda value: value >= low)
 
     def texts(self, key: str) -> tuple[str, ...] | None:
         """A list of texts. None where it is missing."""
-        found = self._take(key, list, f"a list of at most {ITEMS_MAX} texts",
+        found = self._pop(key, list, f"a list of at most {ITEMS_MAX} texts",
                            lambda value: len(value) <= ITEMS_MAX and all(map(_is_text, value)))  # fmt: skip
         return None if found is None else tuple(found)
 

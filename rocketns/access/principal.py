@@ -65,11 +65,11 @@ class Principal:
     requests_per_second: int | None = None
 
     @cached_property
-    def is_known_by_network_alone(self) -> bool:
+    def is_identified_by_network_alone(self) -> bool:
         return bool(self.networks) and not self.keys and self.certificates is None
 
     @cached_property
-    def is_known_by_key_alone(self) -> bool:
+    def is_identified_by_key_alone(self) -> bool:
         return bool(self.keys) and not self.networks and self.certificates is None
 
     def may_look_up(self) -> bool:
@@ -154,7 +154,7 @@ class PrincipalIndex:
         listed = tuple(principals)
         self.networks = NetworkIndex(listed)
         self.certificates = CertificateIndex(listed)
-        self._places = {principal.name: (place, principal) for place, principal in enumerate(listed)}
+        self._positions = {principal.name: (position, principal) for position, principal in enumerate(listed)}
         self._by_key: defaultdict[str, set[str]] = defaultdict(set)
         for principal in listed:
             for key in principal.keys:
@@ -163,5 +163,5 @@ class PrincipalIndex:
     def candidates(self, key: str | None, *others: Iterable[str]) -> list[Principal]:
         """Those that name the key, and the others of which the names are given, as the policy orders them."""
         names = self._by_key.get(key, NOBODY) if key is not None else NOBODY
-        places = sorted(self._places[name] for name in NOBODY.union(names, *others) if name in self._places)
-        return [principal for _, principal in places]
+        positions = sorted(self._positions[name] for name in NOBODY.union(names, *others) if name in self._positions)
+        return [principal for _, principal in positions]

@@ -39,9 +39,9 @@ class Secret:
             signing.update(part)
         return b64encode(signing.digest())
 
-    def is_signature(self, given: str, parts: Iterable[bytes | memoryview]) -> bool:
+    def is_signature(self, claimed: str, parts: Iterable[bytes | memoryview]) -> bool:
         """Whether it is their signature. The comparison takes the same time wherever they differ."""
-        return hmac.compare_digest(self.signature(parts), given.encode("utf-8", "replace"))
+        return hmac.compare_digest(self.signature(parts), claimed.encode("utf-8", "replace"))
 
 
 class Signed(Enum):
@@ -69,10 +69,10 @@ def check(command: RemotingCommand, secrets: Mapping[str, Secret]) -> Signed:
     secret = secrets.get(key)
     if secret is None:
         return Signed.UNKNOWN_KEY
-    given, fields = command.ext(SIGNATURE) or "", command.ext_fields or {}
+    claimed, fields = command.ext(SIGNATURE) or "", command.ext_fields or {}
     body = () if command.data is None else (command.data,)
     for without in (frozenset[str](), ZONE_FIELDS)[: 1 if ZONE_FIELDS.isdisjoint(fields) else 2]:
-        if secret.is_signature(given, (signed_content(fields, without), *body)):
+        if secret.is_signature(claimed, (signed_content(fields, without), *body)):
             return Signed.RIGHT
     return Signed.WRONG
 

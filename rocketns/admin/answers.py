@@ -44,23 +44,23 @@ class Hosts:
     """The names of this server. One that begins with a dot stands for all names that end with it."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        known = {_plain(name) for name in names}
-        self._exact = LOCAL_NAMES | {name for name in known if not name.startswith(".")}
-        self._endings = tuple(name for name in known if name.startswith("."))
+        plain = {_plain(name) for name in names}
+        self._exact = LOCAL_NAMES | {name for name in plain if not name.startswith(".")}
+        self._endings = tuple(name for name in plain if name.startswith("."))
 
     def check(self, request: web.Request) -> None:
         """HTTPMisdirectedRequest if the request is for another server, and not `OPEN`."""
         if request.path in OPEN:
             return
-        for given in request.headers.getall("Host", ()):
-            if not self.has(given):
-                text = (f"this server does not answer under the name {given[:SHOWN_CHARACTERS_MAX]!r}: use its IP "
+        for host in request.headers.getall("Host", ()):
+            if not self.has(host):
+                text = (f"this server does not answer under the name {host[:SHOWN_CHARACTERS_MAX]!r}: use its IP "
                         "address, or add the name to rocketns.adminHosts\n")  # fmt: skip
                 raise web.HTTPMisdirectedRequest(text=text)
 
-    def has(self, given: str) -> bool:
+    def has(self, host: str) -> bool:
         """Whether a Host header, with or without a port, is an address or one of the names."""
-        found = HOST.fullmatch(given)
+        found = HOST.fullmatch(host)
         if found is None:
             return False
         name = _plain(found[1] or found[2])

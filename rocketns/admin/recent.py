@@ -208,13 +208,13 @@ NOTED: dict[type, tuple[str, Callable[[Any], dict[str, Any]]]] = {
 
 def worded(change: EventRow) -> EventRow:
     """The change with its words, a sentence without its time."""
-    cause, known = str(change.cause), {"down": GONE, "doubt": DOUBTED}.get(change.event, {})
+    cause, reasons = str(change.cause), {"down": GONE, "doubt": DOUBTED}.get(change.event, {})
     request, *by = (*change.names, "")[:3]
     sender: dict[str, Said] = {"address": change.address or "", "principal": "".join(by)}
     values: dict[str, Said] = {
         "who": _who(change),
         "broker": change.broker or "",
-        "why": Phrase(known[cause]) if cause in known else cause,
+        "why": Phrase(reasons[cause]) if cause in reasons else cause,
         "cause": cause,
         "age": Phrase(N_("%(n)s s"), {"n": f"{(change.amount or 0) / 1000:,.1f}".removesuffix(".0")}),
         "topics": listed(change.names, (change.amount or 0) - len(change.names)),

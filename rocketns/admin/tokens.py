@@ -125,12 +125,12 @@ def _read_line(line: str) -> tuple[Classes, bytes | None]:
     if not line.isascii():
         raise ValueError("only ASCII characters are allowed")
     *words, token = line.split()
-    known = ", ".join(TokenClass)
+    listed = ", ".join(TokenClass)
     if not words:
-        raise ValueError(f"classes ({known}) and a token are expected")
-    for place, word in enumerate(words, 1):
+        raise ValueError(f"classes ({listed}) and a token are expected")
+    for number, word in enumerate(words, 1):
         if word not in list(TokenClass):
-            raise ValueError(f"word {place} is none of the classes {known}; the token is the last word")
+            raise ValueError(f"word {number} is none of the classes {listed}; the token is the last word")
     classes = frozenset(map(TokenClass, words))
     if token == ANYONE:
         return classes, None
@@ -204,8 +204,8 @@ class TokenAccess(FollowedFile[Tokens]):
         else:
             if needed is OPEN or needed in tokens.anyone | classes:
                 return None
-        known = TokenRefusal.WRONG_CLASS if classes else TokenRefusal.WRONG_TOKEN
-        return self._refuse(TokenRefusal.NO_TOKEN if token is None else known, needed, path, peer, now_s)
+        refusal = TokenRefusal.WRONG_CLASS if classes else TokenRefusal.WRONG_TOKEN
+        return self._refuse(TokenRefusal.NO_TOKEN if token is None else refusal, needed, path, peer, now_s)
 
     def _refuse(self, reason: TokenRefusal, needed: TokenClass | None, path: str, peer: str, now_s: float) -> bytes:
         self.refused[reason] += 1

@@ -102,8 +102,8 @@ class ControlView:
     def _end_copy(self, copier: Copier[Any], rests: int, began_s: float, future: asyncio.Future[Any]) -> None:
         """It is made. One that failed is for those alone who waited for it."""
         has_failed = future.cancelled() or future.exception() is not None
-        kept_s = 0 if has_failed else max(COPY_AGE_S, rests * (time.monotonic() - began_s))
-        asyncio.get_running_loop().call_later(kept_s, self._copies.pop, copier)
+        shared_s = 0 if has_failed else max(COPY_AGE_S, rests * (time.monotonic() - began_s))
+        asyncio.get_running_loop().call_later(shared_s, self._copies.pop, copier)
 
     async def read(self, copier: Copier[T]) -> tuple[T, ...]:
         """The rows that ``copier`` makes for this request alone. Busy if READS_MAX wait, or control needs more than

@@ -98,12 +98,12 @@ class OutgoingConnection(asyncio.Protocol):
             return
         for opaque, frame in frames:
             self._note_use()
-            self.take(opaque, frame)
+            self.receive(opaque, frame)
 
     def note_unfinished(self, size: int) -> None:
         """So many bytes of a frame are kept. It may end this."""
 
-    def take(self, opaque: int, frame: bytes) -> None:
+    def receive(self, opaque: int, frame: bytes) -> None:
         """An answer came."""
         self.resolve(opaque, frame)
 
@@ -200,11 +200,11 @@ class ChargedConnection(OutgoingConnection, Connection):  # type: ignore[overrid
         self._count_here(-self._counted_bytes)
         self._counted_bytes = 0
 
-    def take(self, opaque: int, frame: bytes) -> None:
+    def receive(self, opaque: int, frame: bytes) -> None:
         """Give it when its host has its turn."""
-        self._submit(self, frame, on_answer=partial(self._take_in_turn, opaque))
+        self._submit(self, frame, on_answer=partial(self._receive_in_turn, opaque))
 
-    def _take_in_turn(self, opaque: int, frame: bytes | memoryview | None) -> None:
+    def _receive_in_turn(self, opaque: int, frame: bytes | memoryview | None) -> None:
         """None: too much waits."""
         if frame is None:
             self.answers.fail(opaque, NotSentError(f"the answer of {self.address} was dropped: too much waits"))

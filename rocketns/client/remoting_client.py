@@ -117,9 +117,9 @@ class RemotingClient:
 
     def _connection(self, addr: str, announced_by: str | None, *, is_announced: bool) -> OutgoingConnection:
         """The connection to an address, which may be a new one. NotSentError, with the reason, if there is no room."""
-        known = self._connections.get(addr)
-        if known is not None:
-            return known
+        existing = self._connections.get(addr)
+        if existing is not None:
+            return existing
         now_s, host = asyncio.get_running_loop().time(), _host(addr, announced_by)
         if failure := self._quota.resting(addr, now_s):
             raise NotSentError(failure)

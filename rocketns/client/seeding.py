@@ -43,9 +43,9 @@ async def seeded_routes(seeds: Sequence[NameServer], within_s: float, epoch_ms: 
         async with asyncio.timeout(within_s):
             answers = await asyncio.gather(*(seed.groups() for seed in seeds), return_exceptions=True)
             for seed, groups in zip(seeds, answers, strict=True):
-                known = await _routes_or_reason(seed, groups, epoch_ms)
-                if known is not None:
-                    return known
+                routes = await _routes_or_reason(seed, groups, epoch_ms)
+                if routes is not None:
+                    return routes
     except TimeoutError:
         log.warning("reading routes from other name servers took longer than seedSeconds=%d", within_s)
     log.warning("no routes were read from another name server: brokers appear as they register")
@@ -58,7 +58,7 @@ async def _routes_or_reason(
     try:
         if isinstance(groups, BaseException):
             raise groups
-        known = await _routes(seed, groups, epoch_ms)
+        routes = await _routes(seed, groups, epoch_ms)
     except UnusableError as error:
         log.warning("the name server %s of seedServers is left out: %s", seed.addr, error)
         return None
@@ -68,49 +68,49 @@ async def _routes_or_reason(
     log.info(
         "the routes of %d broker groups and %d topics were read from the name server %s; they are unconfirmed until "
         "their brokers are heard",
-        len(known.groups), len(known.topics), seed.addr,
+        len(routes.groups), len(routes.topics), seed.addr,
     )  # fmt: skip
-    return known
+    return routes
 
 
 async def _routes(seed: NameServer, groups: dict[str, BrokerData], epoch_ms: int) -> PriorRoutes:
-    known = PriorRoutes()
+    routes = PriorRoutes()
     for name, data in groups.items():
         if data.cluster and data.broker_addrs:
-            _put_group(known, name, data, data.cluster, epoch_ms)
-    if not known.groups:
+            _put_group(routes, name, data, data.cluster, epoch_ms)
+    if not routes.groups:
         raise UnusableError("it has no brokers itself")
-    await ask_each(await seed.topics(), _Reading(seed, known).read)  # a part of the routes would do more harm
-    if not known.topics:
+    await ask_each(await seed.topics(), _Reading(seed, routes).read)  # a part of the routes would do more harm
+    if not routes.topics:
         raise UnusableError("it has no topics itself")
-    return known
+    return routes
 
 
-def _put_group(known: PriorRoutes, name: str, data: BrokerData, cluster: str, epoch_ms: int) -> None:
+def _put_group(routes: PriorRoutes, name: str, data: BrokerData, cluster: str, epoch_ms: int) -> None:
     """Name servers pass on neither time-out, data version nor HA address: the first is the default, the others None."""
-    group = known.put_group(name, cluster)
+    group = routes.put_group(name, cluster)
     group.zone_name, group.enable_acting_master = data.zone_name, data.enable_acting_master
     for broker_id, addr in data.broker_addrs.items():
-        live = known.put_broker(name, broker_id, cluster, addr, cluster)
+        live = routes.put_broker(name, broker_id, cluster, addr, cluster)
         live.put(DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS, None, None, epoch_ms)
 
 
 class _Reading:
     """Keeps the routes of topics."""
 
-    def __init__(self, seed: NameServer, known: PriorRoutes) -> None:
+    def __init__(self, seed: NameServer, routes: PriorRoutes) -> None:
         self._seed = seed
-        self._known = known
-        self._by_addr = {broker.addr: broker for group in known.groups.values() for broker in group.brokers.values()}
-        self._names = {name: name for name in known.groups}  # one object for all equal names
+        self._prior = routes
+        self._by_addr = {broker.addr: broker for group in routes.groups.values() for broker in group.brokers.values()}
+        self._names = {name: name for name in routes.groups}  # one object for all equal names
         self._entries = self._others = 0
 
     async def read(self, topic: str) -> None:
         route = await self._seed.route(topic)
         if topic and route is not None:
-            self._take(topic, route)
+            self._add(topic, route)
 
-    def _take(self, topic: str, route: TopicRouteData) -> None:
+    def _add(self, topic: str, route: TopicRouteData) -> None:
         """Brokers that the cluster info did not have, registered since, or have no address."""
         names = self._names
         queues: dict[str, QueueData] = {names[name]: data for name, data in route.queue_datas if name in names}
@@ -119,12 +119,12 @@ class _Reading:
             raise UnusableError(f"it has more than {ENTRIES_MAX} queues of topics on brokers")
         if not queues:
             return
-        self._known.topics[topic] = queues
+        self._prior.topics[topic] = queues
         mappings = route.topic_queue_mapping_by_broker or {}
         for name, info in mappings.items():
             if name in names:
                 self._count(str(info))
-                self._known.mappings.setdefault(topic, {})[names[name]] = info
+                self._prior.mappings.setdefault(topic, {})[names[name]] = info
         for addr, servers in route.filter_server_table.items():
             broker = self._by_addr.get(addr)
             if broker is not None and servers:

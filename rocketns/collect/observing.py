@@ -166,7 +166,7 @@ class Observed:
         return events
 
     def _put(self, topic: str, broker: str, queues: QueueData) -> list[Event]:
-        changes = self.tables.put_topics(self.tables.known_name(broker), {topic: queues})
+        changes = self.tables.put_topics(self.tables.shared_name(broker), {topic: queues})
         return [TopicsPut(broker, changes, Cause.OBSERVED)] if changes else []
 
     def topic_names(self, names: Collection[str]) -> list[Event]:
@@ -203,7 +203,7 @@ class Observed:
                      for name, group in known.groups.items()})  # fmt: skip
         for name in self.tables.broker_addr_table:
             topics = {topic: brokers[name] for topic, brokers in known.topics.items() if name in brokers}
-            self.tables.put_topics(self.tables.known_name(name), topics)
+            self.tables.put_topics(self.tables.shared_name(name), topics)
 
 
 def _changed(former: Mapping[str, str], found: Mapping[str, str]) -> Iterator[tuple[str, str | None]]:

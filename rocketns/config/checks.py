@@ -30,45 +30,45 @@ OPERATORS_PREFIXES = (PREFIX, "tls.")
 CONTROL_CHARACTER = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
 
 
-def in_the_file(given: Mapping[str, str], java: Mapping[str, Field[Any]]) -> list[str]:
+def in_the_file(settings: Mapping[str, str], java: Mapping[str, Field[Any]]) -> list[str]:
     """Warnings for properties of the configuration file. ``java``: the properties that Java has too."""
-    known = _names(java)
+    names = _names(java)
     found: list[str] = []
-    for name, text in given.items():
-        if name not in known:
-            found.append(_unknown(name, known))
+    for name, text in settings.items():
+        if name not in names:
+            found.append(_unknown(name, names))
         elif name in java and java[name].type == "bool" and not properties.is_boolean(text):
             found.append(properties.not_boolean(name, text))
         elif name == "kvConfigPath" and not trim(text):
             found.append(IN_MEMORY)
-    return found + misread(given)
+    return found + misread(settings)
 
 
 def in_the_system_properties(system: Mapping[str, str], java: Mapping[str, Field[Any]]) -> list[str]:
     """Warnings for -D, JAVA_OPT and JAVA_OPT_EXT. An unknown name there may be one of Java's virtual machine."""
-    known = _names(java)
+    names = _names(java)
     tls = {one.name for one in TLS_PROPERTIES}
     found: list[str] = []
     for name in system:
-        if name in known - tls:
+        if name in names - tls:
             found.append(f"-D{name} has no effect: set {name} in the file that -c names")
-        elif name not in known and name.startswith(OWN_PREFIXES):
-            found.append(_unknown(name, known, "-D"))
+        elif name not in names and name.startswith(OWN_PREFIXES):
+            found.append(_unknown(name, names, "-D"))
     return found + misread(system)
 
 
-def in_the_tls_file(given: Mapping[str, str]) -> list[str]:
+def in_the_tls_file(settings: Mapping[str, str]) -> list[str]:
     """Warnings for the file that ``tls.config.file`` names."""
-    known = {one.name for one in TLS_PROPERTIES}
-    return [_unknown(name, known) for name in given if name not in known] + misread(given)
+    names = {one.name for one in TLS_PROPERTIES}
+    return [_unknown(name, names) for name in settings if name not in names] + misread(settings)
 
 
-def unused(given: Mapping[str, str], java: Mapping[str, Field[Any]]) -> dict[str, str]:
+def unused(settings: Mapping[str, str], java: Mapping[str, Field[Any]]) -> dict[str, str]:
     """The properties of the file that rocketns accepts and does not use, with their meaning."""
     return {
         name: declaration.metadata["doc"]
         for name, declaration in java.items()
-        if name in given and declaration.metadata["effect"] is Effect.UNUSED
+        if name in settings and declaration.metadata["effect"] is Effect.UNUSED
     }
 
 
@@ -76,16 +76,16 @@ def _names(java: Mapping[str, Field[Any]]) -> set[str]:
     return {*java, *OWN_NAMES, *(one.name for one in TLS_PROPERTIES)}
 
 
-def _unknown(name: str, known: set[str], option: str = "") -> str:
+def _unknown(name: str, names: set[str], option: str = "") -> str:
     """Java keeps and shows such a property."""
     from difflib import get_close_matches  # a configuration without mistakes starts without it
 
     shown = repr(option + name)
-    by_bare_name = {one.removeprefix(PREFIX).lower(): one for one in known}
+    by_bare_name = {one.removeprefix(PREFIX).lower(): one for one in names}
     meant = by_bare_name.get(name.lower().removeprefix(PREFIX))
     if meant:
         return f"{shown} has no effect: the property is called {meant}"
-    near = get_close_matches(name, sorted(known), 1)
+    near = get_close_matches(name, sorted(names), 1)
     nearest = f". The nearest name is {near[0]}" if near else ""
     return f"{shown} has no effect: rocketns has no such property{nearest}"
 
@@ -119,7 +119,7 @@ class Withheld:
         for name, declaration in declared.items():
             value = getattr(config, declaration.name)
             text = properties.show(value)
-            if text == self.texts.get(name, before.get(name)) or properties.may_keep(declaration, value):
+            if text == self.texts.get(name, before.get(name)) or properties.may_store(declaration, value):
                 self.texts.pop(name, None)
             elif name in before:
                 self.texts.setdefault(name, before[name])

@@ -40,7 +40,7 @@ class Configuration(OwnSections):
         self.netty = netty
         self.limits = limits or self.limits
         self.extra: dict[str, str] = {}
-        self._given: dict[str, str] = {}
+        self._settings: dict[str, str] = {}
         self._withheld = checks.Withheld()
         self._file: str | None = None
         self._system: dict[str, str] = {}
@@ -66,20 +66,20 @@ class Configuration(OwnSections):
             config_store_path=str(home / "namesrv" / "namesrv.properties"),
         )
         configuration = cls(namesrv, NettyServerConfig())
-        given = _read(config_file) if config_file is not None else {}
-        configuration._take(given, system, environment)
+        settings = _read(config_file) if config_file is not None else {}
+        configuration._apply(settings, system, environment)
         if config_file is not None:
             namesrv.config_store_path = configuration._file = config_file
         return configuration
 
-    def _take(self, given: Mapping[str, str], system: Mapping[str, str], environment: Mapping[str, str]) -> None:
-        self._set(given)
+    def _apply(self, settings: Mapping[str, str], system: Mapping[str, str], environment: Mapping[str, str]) -> None:
+        self._set(settings)
         if self.discovery.mute:
             self._keep_to_itself()
         self.limits.read_frame_max(system)
-        known = self._declared()
-        self.extra = {key: text for key, text in given.items() if key not in known}
-        self._given = dict(given)
+        declared = self._declared()
+        self.extra = {key: text for key, text in settings.items() if key not in declared}
+        self._settings = dict(settings)
         self._system = dict(system)
         self.serialize_type = _serialize_type(system, environment)
         self.ipv4_only = parse_boolean(system.get(IPV4_ONLY))
@@ -92,12 +92,12 @@ class Configuration(OwnSections):
             raise StartupError(CONTROLLER_REFUSED)
         self._black_list = self._read_black_list()
 
-    def _set(self, given: Mapping[str, str]) -> None:
+    def _set(self, settings: Mapping[str, str]) -> None:
         """Set what the file says. StartupError for a text that is not valid."""
         for config in (self.namesrv, self.netty):
-            properties.read(config, given)
+            properties.read(config, settings)
         for own in self.own():
-            own.update(given)
+            own.update(settings)
 
     def _keep_to_itself(self) -> None:
         """What ``rocketns.mute`` switches off: everything that asks others, or offers them something."""
@@ -106,14 +106,14 @@ class Configuration(OwnSections):
 
     def read_tls(self) -> TlsConfig:
         """The TLS properties. Their own file is read again at every call."""
-        return TlsConfig.read(self._system, self._given)
+        return TlsConfig.read(self._system, self._settings)
 
     def listen_at(self, host: str, port: int) -> None:
         """The supervisor's socket decides the address. Where the file gives another one, the log says so."""
-        for name, given in (("bindAddress", host), ("listenPort", str(port))):
-            if self._given.get(name, given) != given:
+        for name, settings in (("bindAddress", host), ("listenPort", str(port))):
+            if self._settings.get(name, settings) != settings:
                 log.warning("%s=%r has no effect: the supervisor passed a socket that listens at %s:%d",
-                            name, self._given[name], host, port)  # fmt: skip
+                            name, self._settings[name], host, port)  # fmt: skip
         self.netty.show_address(host, port)
 
     def _declared(self) -> dict[str, Field[Any]]:
@@ -141,9 +141,9 @@ class Configuration(OwnSections):
         if self._file is None:
             return {}
         try:
-            given = _read(self._file)
+            settings = _read(self._file)
             fresh = Configuration(NamesrvConfig(), NettyServerConfig())
-            fresh._set(given)
+            fresh._set(settings)
         except StartupError as error:
             log.error("the configuration is not changed: %s", error)
             return {}
@@ -152,11 +152,11 @@ class Configuration(OwnSections):
         if self.discovery.mute:
             self._keep_to_itself()
         before = self.items()
-        self._given = given
+        self._settings = settings
         for config in (self.namesrv, self.netty):
             names = {name for name, one in properties.declared(config).items() if one.metadata["effect"] in REREAD}
-            properties.update(config, {name: text for name, text in given.items() if name in names})
-            self._withheld.forget(names & given.keys())
+            properties.update(config, {name: text for name, text in settings.items() if name in names})
+            self._withheld.forget(names & settings.keys())
         return {key: text for key, text in self.items().items() if before.get(key) != text}
 
     def file_content(self) -> bytes:
@@ -172,25 +172,25 @@ class Configuration(OwnSections):
 
         Unknown keys and values that do not parse are ignored silently, as in Java.
         """
-        given = _parse_update(body)
-        checks.refuse_names(set(given), self._black_list)
-        checks.refuse_control_characters(self._texts_of(given))
+        settings = _parse_update(body)
+        checks.refuse_names(set(settings), self._black_list)
+        checks.refuse_control_characters(self._texts_of(settings))
         before = self.items()
         for config in (self.namesrv, self.netty):
-            properties.update(config, given)
+            properties.update(config, settings)
             self._withheld.sort_out(properties.declared(config), before, config)
-        self.extra |= {key: text for key, text in given.items() if key in self.extra}
+        self.extra |= {key: text for key, text in settings.items() if key in self.extra}
         return {key: text for key, text in self.items().items() if before.get(key) != text}
 
-    def _texts_of(self, given: Mapping[str, str]) -> dict[str, str]:
+    def _texts_of(self, settings: Mapping[str, str]) -> dict[str, str]:
         """The texts that will be kept as they are, without conversion to a number or boolean."""
         declared = self._declared()
-        texts = {name: trim(given[name]) for name in given if name in declared and declared[name].type == "str"}
-        return texts | {name: text for name, text in given.items() if name in self.extra}
+        texts = {name: trim(settings[name]) for name in settings if name in declared and declared[name].type == "str"}
+        return texts | {name: text for name, text in settings.items() if name in self.extra}
 
     def passed_over(self) -> list[str]:
         """Settings of the start-up file without effect, or with another than they seem to have, a sentence each."""
-        return checks.in_the_file(self._given, self._declared())
+        return checks.in_the_file(self._settings, self._declared())
 
     def passed_over_system_properties(self) -> list[str]:
         """The system properties that have no effect, as sentences for the log."""
@@ -198,11 +198,11 @@ class Configuration(OwnSections):
 
     def passed_over_tls(self) -> list[str]:
         """As `passed_over`, of the file that ``tls.config.file`` names."""
-        return checks.in_the_tls_file(tls.read_file(self._given | self._system))
+        return checks.in_the_tls_file(tls.read_file(self._settings | self._system))
 
     def unused(self) -> dict[str, str]:
         """The properties of the start-up file that rocketns accepts and does not use, with their meaning."""
-        return checks.unused(self._given, self._declared())
+        return checks.unused(self._settings, self._declared())
 
 
 def _serialize_type(system: Mapping[str, str], environment: Mapping[str, str]) -> str:

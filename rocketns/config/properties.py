@@ -33,18 +33,18 @@ EFFECTS = {
 
 
 def prop(default: Any, doc: str, effect: Effect, *, unit: str = "", at_limit: str = "", long: bool = False,
-         low: int | None = None, high: int | None = None, kept: bool | tuple[int, int] = True) -> Any:  # fmt: skip
+         low: int | None = None, high: int | None = None, stored: bool | tuple[int, int] = True) -> Any:  # fmt: skip
     """A configuration field: its default, its meaning in one line, and when a change takes effect.
 
     ``unit`` names what a number counts, ``at_limit`` says what the server does when the number is reached.
-    ``low`` and ``high`` are the valid range: a start with another number fails. ``kept`` says what request 318 may
+    ``low`` and ``high`` are the valid range: a start with another number fails. ``stored`` says what request 318 may
     write to the configuration file: False is nothing, a pair is a narrower range.
     docs/properties.md and ``--help`` are made from this.
     """
     least, most = (LONG_MIN, LONG_MAX) if long else (INT_MIN, INT_MAX)
     bounds = (least if low is None else low, most if high is None else high)
     metadata = {"doc": doc, "effect": effect, "unit": unit, "at_limit": at_limit, "type_range": (least, most),
-                "bounds": bounds, "kept": kept}  # fmt: skip
+                "bounds": bounds, "stored": stored}  # fmt: skip
     return field(default=default, metadata=metadata)
 
 
@@ -106,15 +106,15 @@ def update(config: Any, properties: Mapping[str, str]) -> None:
             setattr(config, declaration.name, value)
 
 
-def read(config: Any, given: Mapping[str, str]) -> None:
+def read(config: Any, settings: Mapping[str, str]) -> None:
     """Take Java's properties of the start-up file. StartupError for a text that is no number, or out of its range.
 
     Java ignores such a text. An empty one is the default, as in Java.
     """
-    update(config, given)
+    update(config, settings)
     for name, declaration in declared(config).items():
-        if given.get(name) and parse(declaration, given[name]) is None:
-            raise not_valid(name, given[name], declaration)
+        if settings.get(name) and parse(declaration, settings[name]) is None:
+            raise not_valid(name, settings[name], declaration)
     check(config)
 
 
@@ -175,12 +175,12 @@ def described(declaration: Field[Any]) -> str:
     return _("; ").join(text for text in (_(metadata["doc"]), measured, limit, _(EFFECTS[metadata["effect"]])) if text)
 
 
-def may_keep(declaration: Field[Any], value: Any) -> bool:
+def may_store(declaration: Field[Any], value: Any) -> bool:
     """Whether request 318 may write the value to the configuration file, where the next start reads it."""
-    kept = declaration.metadata["kept"]
-    if isinstance(kept, bool) and (not kept or declaration.type != "int"):
-        return kept
-    low, high = declaration.metadata["bounds"] if isinstance(kept, bool) else kept
+    stored = declaration.metadata["stored"]
+    if isinstance(stored, bool) and (not stored or declaration.type != "int"):
+        return stored
+    low, high = declaration.metadata["bounds"] if isinstance(stored, bool) else stored
     return bool(low <= value <= high)
 
 
@@ -202,10 +202,10 @@ class OwnConfig:
     title: ClassVar[str]  # of the section in docs/properties.md and ``--help``
     prefix: ClassVar[str] = PREFIX  # of the names in the configuration file: ``rocketns.peers``
 
-    def update(self, given: Mapping[str, str]) -> None:
+    def update(self, settings: Mapping[str, str]) -> None:
         """Read the properties. StartupError for a text that does not parse, and for what `check` refuses."""
         for name, declaration in declared(self).items():
-            text = given.get(self.prefix + name)
+            text = settings.get(self.prefix + name)
             if text is None:
                 continue
             value = parse(declaration, text)

@@ -92,9 +92,9 @@ class TlsConfig:
     protocols: tuple[str, ...]
 
     @classmethod
-    def read(cls, system: Mapping[str, str], given: Mapping[str, str]) -> TlsConfig:
+    def read(cls, system: Mapping[str, str], settings: Mapping[str, str]) -> TlsConfig:
         """From system properties and the configuration file. The TLS properties file is read again at every call."""
-        start = dict(given) | dict(system)
+        start = dict(settings) | dict(system)
         merged = start | read_file(start)
         return cls(
             mode=_word(TlsMode, start.get("tls.server.mode", "")) or TlsMode.PERMISSIVE,
@@ -112,12 +112,12 @@ class TlsConfig:
         return replace(self, enable=True) if self.mode is TlsMode.ENFORCING else self
 
 
-def misread(given: Mapping[str, str]) -> list[str]:
+def misread(settings: Mapping[str, str]) -> list[str]:
     """A sentence for each text that is none of its property's words and counts as one of them, as in Java: a misspelled
     "enforcing" lets plain connections in.
     """
     found: list[str] = []
-    for name, text in given.items():
+    for name, text in settings.items():
         if name == "tls.server.mode" and text and _word(TlsMode, text) is None:
             found.append(f"{name}={text!r} counts as permissive: it is none of {', '.join(TlsMode)}")
         elif name == "tls.server.need.client.auth" and text and _word(ClientAuth, text.lower()) is None:
@@ -168,9 +168,9 @@ class Suites:
         first, last = PROTOCOLS.index(self.protocols[0]), PROTOCOLS.index(self.protocols[-1])
         return [name for name in PROTOCOLS[first:last] if name not in self.protocols]
 
-    def check_supported(self, known: Collection[str]) -> None:
-        """TlsError if a cipher suite is not among ``known``, the suites that OpenSSL supports."""
-        unknown = [name for name in self.older + self.modern if name not in known]
+    def check_supported(self, supported: Collection[str]) -> None:
+        """TlsError if a cipher suite is not among ``supported``, the suites that OpenSSL supports."""
+        unknown = [name for name in self.older + self.modern if name not in supported]
         if unknown:
             raise TlsError(f"tls.ciphers names unknown cipher suites: {', '.join(unknown)}")
 

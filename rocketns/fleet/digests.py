@@ -26,8 +26,8 @@ from rocketns.protocol.json import fastjson
 DIGEST_BYTES = 8
 MASK = (1 << 8 * DIGEST_BYTES) - 1
 # More than the elements of a fleet: brokers times the shapes that their topics have.
-HASHES_KEPT_MAX = 65_536
-KEPT_CHARACTERS_MAX = 255  # of a broker's name; the hashes of longer ones are computed each time
+HASHES_CACHED_MAX = 65_536
+CACHED_CHARACTERS_MAX = 255  # of a broker's name; the hashes of longer ones are computed each time
 
 _NUMBERS = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag")
 _parts = itemgetter("brokerName", *_NUMBERS)
@@ -61,8 +61,8 @@ def _hash_of_parts(parts: tuple[Any, ...]) -> int:
     name, read, write, perm, flag = parts
     if not isinstance(name, str):
         raise BodyDecodeError("a broker of a route has no name")
-    if len(name) <= KEPT_CHARACTERS_MAX and type(read) is type(write) is type(perm) is type(flag) is int:
-        return _kept_hash(parts)
+    if len(name) <= CACHED_CHARACTERS_MAX and type(read) is type(write) is type(perm) is type(flag) is int:
+        return _cached_hash(parts)
     hash(parts)  # a list or an object is no number
     return _hash(parts)
 
@@ -72,7 +72,7 @@ def _hash(parts: tuple[Any, ...]) -> int:
     return hash_of(queue_data_json(name, queue_data_from_json(dict(zip(_NUMBERS, numbers, strict=True)))))
 
 
-_kept_hash = lru_cache(maxsize=HASHES_KEPT_MAX)(_hash)
+_cached_hash = lru_cache(maxsize=HASHES_CACHED_MAX)(_hash)
 
 
 def extras_digest(route: Mapping[str, Any]) -> int:

@@ -39,10 +39,10 @@ def _counted(one: str, other: str, most: int) -> int:
     row = list(range(len(other) + 1))
     for at, letter in enumerate(one):
         before, last, row = row, before, [at + 1] + [most + 1] * len(other)
-        for place in range(max(0, at - most), min(len(other), at + most + 1)):
-            row[place + 1] = min(before[place + 1] + 1, row[place] + 1, before[place] + (letter != other[place]))
-            if at and place and letter == other[place - 1] and one[at - 1] == other[place]:
-                row[place + 1] = min(row[place + 1], last[place - 1] + 1)
+        for column in range(max(0, at - most), min(len(other), at + most + 1)):
+            row[column + 1] = min(before[column + 1] + 1, row[column] + 1, before[column] + (letter != other[column]))
+            if at and column and letter == other[column - 1] and one[at - 1] == other[column]:
+                row[column + 1] = min(row[column + 1], last[column - 1] + 1)
         if min(row) > most:
             return most + 1
     return min(row[-1], most + 1)

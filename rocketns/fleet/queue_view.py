@@ -63,5 +63,7 @@ def queue_difference(
     """``one_sided``: the broker groups that only one of the two name servers knows."""
     names = sorted(name for name in own.keys() | theirs.keys() if own.get(name) != theirs.get(name))
     explained = bool(names) and all(name in one_sided for name in names)
-    kept = tuple((name, theirs.get(name)) for name in names[:BROKERS_KEPT_MAX])
-    return QueueDifference(kept, len(names) - len(kept), tuple(names[:BROKERS_KEPT_MAX]) if explained else (), digests)
+    shown = tuple((name, theirs.get(name)) for name in names[:BROKERS_KEPT_MAX])
+    return QueueDifference(
+        shown, len(names) - len(shown), tuple(names[:BROKERS_KEPT_MAX]) if explained else (), digests
+    )

@@ -123,16 +123,18 @@ class Announced:
     """The disagreements whose beginning is announced by an event, and their end not yet."""
 
     def __init__(self) -> None:
-        self._known: dict[Item, Disagreement] = {}
+        self._announced: dict[Item, Disagreement] = {}
 
     def changes(self, listed: Iterable[Disagreement]) -> list[Event]:
         """The events of those that began or ended. Beyond EVENTS_AT_ONCE_MAX they wait for the next call."""
         now = {Item(one.kind, one.name): one for one in listed}
-        new = [(item, one) for item, one in now.items() if item not in self._known][:EVENTS_AT_ONCE_MAX]
-        over = [(item, one) for item, one in self._known.items() if item not in now][: EVENTS_AT_ONCE_MAX - len(new)]
+        new = [(item, one) for item, one in now.items() if item not in self._announced][:EVENTS_AT_ONCE_MAX]
+        over = [(item, one) for item, one in self._announced.items() if item not in now][
+            : EVENTS_AT_ONCE_MAX - len(new)
+        ]
         for item, _ in over:
-            del self._known[item]
-        self._known.update(new)
+            del self._announced[item]
+        self._announced.update(new)
         changed = [(one, False) for _, one in new] + [(one, True) for _, one in over]
         return [FleetDiffers(one.kind, one.name, str(one), one.since, ends) for one, ends in changed]
 

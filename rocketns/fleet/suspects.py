@@ -45,12 +45,13 @@ class Suspects:
     def judge(self, item: Item, own: View, theirs: View, epoch_ms: int, detail: QueueDifference | None = None) -> None:
         """One more reading of one thing, and of a topic's route if it was read."""
         suspicions = self._suspicions[item.kind]
-        known = suspicions.get(item)
+        before = suspicions.get(item)
         if own == theirs:
             suspicions.pop(item, None)
-        elif known is not None:
-            known.theirs, known.readings = theirs, known.readings + 1
-            known.detail = detail or (known.detail if known.detail and known.detail.digests == (own, theirs) else None)
+        elif before is not None:
+            before.theirs, before.readings = theirs, before.readings + 1
+            former = before.detail if before.detail and before.detail.digests == (own, theirs) else None
+            before.detail = detail or former
         elif self._has_room(item.kind, detail):
             suspicions[item] = Suspicion(epoch_ms, theirs, detail=detail)
 
@@ -63,8 +64,8 @@ class Suspects:
 
     def keep(self, kind: FactKind, names: Iterable[str]) -> None:
         """All things of a kind were read, and only these differ."""
-        kept, suspicions = set(names), self._suspicions[kind]
-        for item in [item for item in suspicions if item.name not in kept]:
+        differing, suspicions = set(names), self._suspicions[kind]
+        for item in [item for item in suspicions if item.name not in differing]:
             del suspicions[item]
 
     def worth(
@@ -151,15 +152,15 @@ class Compared:
 
     def judge_all(
         self, kind: FactKind, found: Iterable[tuple[str, Value | None, Value | None]], epoch_ms: int,
-        known: Callable[[Value | None, Value | None], QueueDifference | None] = lambda *_: None,
+        last_detail: Callable[[Value | None, Value | None], QueueDifference | None] = lambda *_: None,
     ) -> None:  # fmt: skip
-        """All things of a kind were read, and only these differ. ``known``: in what, where that was read before."""
+        """All things of a kind were read, and only these differ. ``last_detail``: in what, where it was read before."""
         listed = list(found)
         self.suspects.keep(kind, (name for name, _, _ in listed))
         for name, own, theirs in listed:
-            self.suspects.judge(Item(kind, name), own, theirs, epoch_ms, known(own, theirs))
+            self.suspects.judge(Item(kind, name), own, theirs, epoch_ms, last_detail(own, theirs))
 
-    def known(self, own: int | None, theirs: int | None) -> QueueDifference | None:
+    def last_detail(self, own: int | None, theirs: int | None) -> QueueDifference | None:
         """What a topic with these digests differs in, if another one with the same change was read."""
         detail = self.explained.get(delta(own, theirs))
         return None if detail is None else detail._replace(digests=(own, theirs))

@@ -124,30 +124,30 @@ def mapped(path: Path) -> Iterator[mmap.mmap | bytes]:
 
 def seals(content: mmap.mmap | bytes) -> Iterator[Seal]:
     """All seals of a file, in their order."""
-    place = content.find(_MIDDLE)
-    while place >= 0:
-        seal = _seal_around(content, place)
+    offset = content.find(_MIDDLE)
+    while offset >= 0:
+        seal = _seal_around(content, offset)
         if seal is not None:
             yield seal
-        place = content.find(_MIDDLE, place + 1)
+        offset = content.find(_MIDDLE, offset + 1)
 
 
 def last_seal(content: mmap.mmap | bytes) -> Seal | None:
     """The last seal of a file."""
-    place = content.rfind(_MIDDLE)
-    while place >= 0:
-        seal = _seal_around(content, place)
+    offset = content.rfind(_MIDDLE)
+    while offset >= 0:
+        seal = _seal_around(content, offset)
         if seal is not None:
             return seal
-        place = content.rfind(_MIDDLE, 0, place)
+        offset = content.rfind(_MIDDLE, 0, offset)
     return None
 
 
-def _seal_around(content: mmap.mmap | bytes, place: int) -> Seal | None:
+def _seal_around(content: mmap.mmap | bytes, offset: int) -> Seal | None:
     """The seal whose hash is named at this place."""
-    begin = content.rfind(b"\n", max(0, place - _LINE_BYTES_MAX), place) + 1
-    end = place + len(_MIDDLE) + HASH_CHARS + len(_END)
-    match = _SEAL.fullmatch(content[begin:end]) if place - begin <= _LINE_BYTES_MAX else None
+    begin = content.rfind(b"\n", max(0, offset - _LINE_BYTES_MAX), offset) + 1
+    end = offset + len(_MIDDLE) + HASH_CHARS + len(_END)
+    match = _SEAL.fullmatch(content[begin:end]) if offset - begin <= _LINE_BYTES_MAX else None
     if match is None:
         return None
     return Seal(int(match[1]), int(match[2]), match[3].decode(), match[4].decode(), begin, end)

@@ -87,8 +87,8 @@ class Effects:
         if data.cluster != group.cluster:
             self._settling.note_name(event.broker_name)
         said = (event.timeout_ms, event.ha_server_addr, event.announced_by, data.zone_name, data.enable_acting_master)
-        known = (live.timeout_ms, live.ha_addr, live.announced_by, group.zone, group.acting)
-        changed = said != known or not live.is_there
+        recorded = (live.timeout_ms, live.ha_addr, live.announced_by, group.zone, group.acting)
+        changed = said != recorded or not live.is_there
         has_filters = self._tables.filter_server_table or live.filter_servers
         if changed or (has_filters and self._filter_servers(member.key) != live.filter_servers):
             self._write_attributes(event, member, group, data)
@@ -195,8 +195,8 @@ class Effects:
             self._settling.note_name(event.broker_name)
             for member in self._missing(event.broker_name):
                 if member.addr == event.addr:
-                    known = member.key == key
-                    self._leave(member, event.cause, event.gap_ms if known else self._gap_ms(member), event.asked)
+                    is_own = member.key == key
+                    self._leave(member, event.cause, event.gap_ms if is_own else self._gap_ms(member), event.asked)
 
     def _gap_ms(self, member: RecordedMember) -> int | None:
         entry = self._tables.live(member.cluster, member.addr)
@@ -209,8 +209,8 @@ class Effects:
     def _topics_changed(self, event: e.TopicsPut | e.TopicsDeleted) -> None:
         self._routes_changed = True
         is_put = isinstance(event, e.TopicsPut)
-        is_known = is_put and event.cause is e.Cause.REGISTER and not self._joined
-        cause = HEARTBEAT if is_known else event.cause
+        is_member = is_put and event.cause is e.Cause.REGISTER and not self._joined
+        cause = HEARTBEAT if is_member else event.cause
         for some in self._lists.popleft() if self._lists else self._listed(event):
             columns = {"broker": event.broker_name, "cause": cause, "topics": some}
             self._put("tput" if is_put else "tdel", columns)

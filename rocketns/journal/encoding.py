@@ -30,9 +30,9 @@ TOPIC_AROUND_BYTES = 60
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
 
 
-def columns(event: Ev, given: dict[str, Any]) -> bytes:
+def columns(event: Ev, values: dict[str, Any]) -> bytes:
     """``"ev":…`` and the columns that are not None, with the closing brace."""
-    record = {"ev": event} | {name: value for name, value in given.items() if value is not None}
+    record = {"ev": event} | {name: value for name, value in values.items() if value is not None}
     try:
         return orjson.dumps(record)[1:]
     except orjson.JSONEncodeError:
@@ -115,16 +115,16 @@ def _mapping(topic: str, info: TopicQueueMappingInfo) -> dict[str, Any]:
 
 def request_record(event: AdminRequested | RequestRefused) -> bytes:
     """A record of ``admin`` or ``refused``."""
-    given = {"code": event.code, "from_host": event.host, "principal": event.principal,
-             "access_key": event.access_key, "n": event.count,
-             "fields": [{"k": name, "v": value} for name, value in event.fields] or None}  # fmt: skip
+    common = {"code": event.code, "from_host": event.host, "principal": event.principal,
+              "access_key": event.access_key, "n": event.count,
+              "fields": [{"k": name, "v": value} for name, value in event.fields] or None}  # fmt: skip
     match event:
         case AdminRequested():
             kind = {"client": event.address, "result": event.result, "before": event.before, "after": event.after}
-            return columns("admin", given | kind)
+            return columns("admin", common | kind)
         case RequestRefused():
             kind = {"access": event.access, "reason": event.reason, "enforced": event.is_enforced}
-            return columns("refused", given | kind)
+            return columns("refused", common | kind)
 
 
 TopicsColumn = orjson.Fragment | list[dict[str, Any]]

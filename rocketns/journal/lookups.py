@@ -65,8 +65,8 @@ class LookupCounters:
         if counts is None:
             topic, _, language, _ = key
             is_long = len(topic or "") > TOPIC_CHARS_MAX or len(language or "") > LANGUAGE_CHARS_MAX
-            is_kept = not is_long and len(self._counts) < self._keys_max
-            counts = self._counts.setdefault(key, [0, 0]) if is_kept else self._rest
+            has_room = not is_long and len(self._counts) < self._keys_max
+            counts = self._counts.setdefault(key, [0, 0]) if has_room else self._rest
         counts[0] += n
         counts[1] += miss
 

@@ -195,8 +195,8 @@ class Reconciler:
     def _settle_group(self, name: str) -> None:
         data, group = self._tables.broker_addr_table.get(name), self._members.groups.get(name)
         if data is not None and group is not None and not group.is_as(data):
-            known = self._members.put_group(name, data)
-            switches = {"gcluster": known.cluster, "zone": known.zone, "acting": known.acting}
+            recorded = self._members.put_group(name, data)
+            switches = {"gcluster": recorded.cluster, "zone": recorded.zone, "acting": recorded.acting}
             self._buffer.put(encoding.columns("group", {"broker": name} | switches))
             self._routes_changed = True
 

@@ -319,8 +319,8 @@ def check_rows(rows: Collection[str], wanted: Collection[str] = get_args(Ev)) ->
     """LookupError where a table over kinds of records lacks one of them, or has another one."""
     if missing := set(wanted) - set(rows):
         raise LookupError(f"no row for the records {sorted(missing)}")
-    if odd := set(rows) - set(wanted):
-        raise LookupError(f"a row for {sorted(odd)}, which no reader expects there")
+    if extra := set(rows) - set(wanted):
+        raise LookupError(f"a row for {sorted(extra)}, which no reader expects there")
 
 
 check_rows(KINDS)

@@ -337,8 +337,8 @@ class Writer:
     def _note_failure(self, error: Exception) -> None:
         self.failures += 1
         if not self.failure:
-            known = isinstance(error, OSError)
-            log.error("the journal cannot be written and will be tried again: %s", error, exc_info=not known)
+            is_foreseen = isinstance(error, OSError)
+            log.error("the journal cannot be written and will be tried again: %s", error, exc_info=not is_foreseen)
         self.failure = str(error) or type(error).__name__
 
 

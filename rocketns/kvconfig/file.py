@@ -56,8 +56,8 @@ class KvFile:
             yield b"," if number else b""
             yield from _text(name)
             yield b":{"
-            for place, batch in enumerate(_batches(table)):
-                yield b"," if place else b""
+            for index, batch in enumerate(_batches(table)):
+                yield b"," if index else b""
                 yield from _members(batch)
             yield b"}"
         yield b"}}"

@@ -274,7 +274,7 @@ def check_takeover(
     if incumbent is None or context.guard.policy.takeover is Mode.OFF:
         return
     guard = context.guard
-    excuse = excuse_of(context.tables, name, addr, guard.host_of(peer), guard.known(peer, command))
+    excuse = excuse_of(context.tables, name, addr, guard.host_of(peer), guard.principals_of(peer, command))
     if excuse is None:
         context.heed(guard.refuse_takeover(peer, command, incumbent, context.principals, now.ms))
     else:

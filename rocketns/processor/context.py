@@ -91,7 +91,7 @@ class UnregisterQueue:
         self._waiting.append(request)
         return True
 
-    def take(self, most: int) -> list[UnregisterRequest]:
+    def pop(self, most: int) -> list[UnregisterRequest]:
         """Remove and return the first requests."""
         return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
 

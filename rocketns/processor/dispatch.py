@@ -21,7 +21,7 @@ def process(context: NamesrvContext, command: RemotingCommand, peer: Connection,
 
     A request of class admin leaves an event, also where it fails.
     """
-    known, kind = len(context.events), request_of(command.code)
+    events_before, kind = len(context.events), request_of(command.code)
     try:
         answer = client.get_product_route if context.cluster_test else kind.process
         reply = answer(context, command, peer, now)
@@ -33,7 +33,7 @@ def process(context: NamesrvContext, command: RemotingCommand, peer: Connection,
         reply = reply_of(RequestError(f"{type(error).__name__}: {error}"))
     if kind.access is Access.ADMIN and not context.cluster_test:
         sender = AdminSender(*context.guard.recorded_address(peer), context.principal, context.access_key)
-        has_changed = len(context.events) > known
+        has_changed = len(context.events) > events_before
         context.note(context.trail.requested(command, sender, reply.code, now.ms, has_changed=has_changed))
     return reply
 

@@ -81,10 +81,10 @@ class Trail:
         if key not in self._repeated and len(self._repeated) >= SENDERS_MAX:
             key, event = (*kind, EVERYBODY), replace(event, host=EVERYBODY, address=EVERYBODY)
             event = replace(event, principal=None, access_key=None)
-        known = self._repeated.setdefault(key, _Repeated(event))
-        if known.event is event:
+        repeated = self._repeated.setdefault(key, _Repeated(event))
+        if repeated.event is event:
             return False
-        known.count += 1
+        repeated.count += 1
         return True
 
     def _is_over(self, now_ms: int) -> bool:

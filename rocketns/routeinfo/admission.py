@@ -82,18 +82,18 @@ def _routes_beside(
     of_servers = of_mappings = 0
     if servers:
         of_servers = routes_of_servers(servers) - routes_of_servers(tables.filter_server_table.get(key, ()))
-    known, mappings = tables.topic_queue_mapping_info_table, wrapper and wrapper.topic_queue_mapping_info_map
+    mapped, mappings = tables.topic_queue_mapping_info_table, wrapper and wrapper.topic_queue_mapping_info_map
     for topic, info in (mappings or {}).items():
-        former = known.get(topic, {}).get(info.bname)
+        former = mapped.get(topic, {}).get(info.bname)
         of_mappings += routes_of_mapping(topic, info) - (0 if former is None else routes_of_mapping(topic, former))
     return max(0, of_servers) + max(0, of_mappings)
 
 
 def _lacking(tables: RouteTables, name: str, table: TopicTable) -> Iterator[str]:
     """The topics of a registration that its broker name does not have."""
-    name, known = tables.known_name(name), tables.topic_queue_table
+    name, routes = tables.shared_name(name), tables.topic_queue_table
     for topic in {table.renamed.get(key, key) for key in table.queues}:
-        if topic is not None and name not in known.get(topic, ()):
+        if topic is not None and name not in routes.get(topic, ()):
             yield topic
 
 

@@ -24,28 +24,28 @@ PIECE_ENTRIES = 16_384
 PARTS_WITHIN_MS = 3_000
 
 
-def fill(tables: RouteTables, known: PriorRoutes, reason: DoubtReason, now_ms: int, confirm_ms: int) -> None:
+def fill(tables: RouteTables, prior: PriorRoutes, reason: DoubtReason, now_ms: int, confirm_ms: int) -> None:
     """Put known routes into empty tables. Each broker has ``confirm_ms`` for its first sign of life.
 
     An address of a group without a live entry gets one, without a data version: it would stay for ever otherwise.
     Groups without members, which a Java name server may have, are left out.
     """
-    for name, group in known.groups.items():
+    for name, group in prior.groups.items():
         if group.brokers:
             _put_group(tables, name, group)
             tables.unheard[name] = Unheard()
-    for (cluster, addr), live in known.lives.items():
+    for (cluster, addr), live in prior.lives.items():
         key = BrokerAddrInfo(cluster, addr)
         if live.timeout_ms is not None or live.members:
             doubt = Doubt(reason, now_ms, now_ms + confirm_ms, live.seen_epoch_ms)
             tables.put_live_entry(key, _live_entry(live, doubt, now_ms))
         tables.put_filter_servers(key, live.filter_servers)
     tables.filled += len(tables.unconfirmed)
-    tables.topic_queue_table.update(known.topics)
-    for topic, infos in known.mappings.items():
+    tables.topic_queue_table.update(prior.topics)
+    for topic, infos in prior.mappings.items():
         for info in infos.values():
             tables.put_mapping(topic, info)
-    tables.static_topics.update(known.mappings)
+    tables.static_topics.update(prior.mappings)
 
 
 def _put_group(tables: RouteTables, name: str, group: PriorGroup) -> None:

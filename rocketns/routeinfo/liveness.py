@@ -124,10 +124,10 @@ def orphaned(tables: RouteTables, most: int) -> list[UnregisterRequest]:
 
 def let_go(tables: RouteTables, connection: Connection) -> list[tuple[BrokerAddrInfo, BrokerLiveInfo]]:
     """Forget a connection that ended, and return its live entries, which stay."""
-    kept = [(key, tables.broker_live_table[key]) for key in tables.owned.pop(connection, ())]
-    for _, entry in kept:
+    entries = [(key, tables.broker_live_table[key]) for key in tables.owned.pop(connection, ())]
+    for _, entry in entries:
         entry.channel = None
-    return kept
+    return entries
 
 
 def _request(tables: RouteTables, key: BrokerAddrInfo, entry: BrokerLiveInfo, cause: Cause) -> UnregisterRequest:

@@ -166,7 +166,7 @@ def _drop(table: dict[str, dict[Any, Any]], topic: str, broker_name: str | None)
             del table[topic]
 
 
-def leave_out_long_names(known: PriorRoutes, most: int) -> int:
+def leave_out_long_names(prior: PriorRoutes, most: int) -> int:
     """Remove the groups, brokers, topics, filter servers and mappings with a name of more than ``most`` bytes.
 
     Returns how many. Topics and mappings of a removed group are not counted.
@@ -175,25 +175,25 @@ def leave_out_long_names(known: PriorRoutes, most: int) -> int:
     def is_long(*texts: str | None) -> bool:
         return any(text is not None and is_too_long(text, most) for text in texts)
 
-    groups = {name for name, one in known.groups.items() if is_long(name, one.cluster, one.zone_name)}
+    groups = {name for name, one in prior.groups.items() if is_long(name, one.cluster, one.zone_name)}
     for name in groups:
-        known.remove_group(name)
+        prior.remove_group(name)
     if groups:
-        known.remove_brokers(lambda name, _: name in groups)
-    lives = {key for key, live in known.lives.items() if is_long(*key, live.ha_server_addr)}
+        prior.remove_brokers(lambda name, _: name in groups)
+    lives = {key for key, live in prior.lives.items() if is_long(*key, live.ha_server_addr)}
     if lives:
-        known.remove_brokers(lambda _, broker: (broker.cluster, broker.addr) in lives)
-    known.lives = {key: live for key, live in known.lives.items() if key not in lives}
+        prior.remove_brokers(lambda _, broker: (broker.cluster, broker.addr) in lives)
+    prior.lives = {key: live for key, live in prior.lives.items() if key not in lives}
     count = len(groups) + len(lives)
-    for live in known.lives.values():
-        kept = [server for server in live.filter_servers if not is_long(server)]
-        count += len(live.filter_servers) - len(kept)
-        live.filter_servers = kept
-    topics = [topic for topic in known.topics if is_long(topic)]
+    for live in prior.lives.values():
+        servers = [server for server in live.filter_servers if not is_long(server)]
+        count += len(live.filter_servers) - len(servers)
+        live.filter_servers = servers
+    topics = [topic for topic in prior.topics if is_long(topic)]
     for topic in topics:
-        del known.topics[topic]
-    mappings = [(topic, name) for topic, infos in known.mappings.items() for name, info in infos.items()
+        del prior.topics[topic]
+    mappings = [(topic, name) for topic, infos in prior.mappings.items() for name, info in infos.items()
                 if is_long(topic, name, info.topic, info.bname, info.scope)]  # fmt: skip
     for topic, broker_name in mappings:
-        _drop(known.mappings, topic, broker_name)
+        _drop(prior.mappings, topic, broker_name)
     return count + len(topics) + len(mappings)

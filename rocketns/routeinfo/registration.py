@@ -104,7 +104,7 @@ def register_broker(
     tables: RouteTables, config: NamesrvConfig, registration: BrokerRegistration, now_ms: int
 ) -> RegisterBrokerResult:
     """Apply one registration. ``now_ms`` is the clock by which brokers expire."""
-    name, former = tables.known_name(registration.broker_name), tables.broker_live_table.get(registration.key)
+    name, former = tables.shared_name(registration.broker_name), tables.broker_live_table.get(registration.key)
     return _Registration(tables, config, registration, registration.key, name, former, now_ms).apply()
 
 
@@ -236,11 +236,11 @@ class _Registration:
         unheard = self.name in self.tables.unheard
         if unheard:
             self.is_part = not note_topics(self.tables, self.name, table, self.now_ms)
-        known_version = None if self.former is None else self.former.data_version
-        changed = self.is_first or unheard or known_version is None or known_version != wrapper.data_version
+        former_version = None if self.former is None else self.former.data_version
+        changed = self.is_first or unheard or former_version is None or former_version != wrapper.data_version
         if mappings and not changed:  # a mapping ended with its topic on the broker, and returns with it
-            known = self.tables.topic_queue_table
-            mappings = {topic: info for topic, info in mappings.items() if self.name not in known.get(topic, ())}
+            routes = self.tables.topic_queue_table
+            mappings = {topic: info for topic, info in mappings.items() if self.name not in routes.get(topic, ())}
         queues = table.queues
         if self.asked.broker_id != MASTER_ID and group.enable_acting_master:
             # A slave that acts as master takes no messages.

@@ -187,7 +187,7 @@ class RouteTables:
     members: int = field(default=0, compare=False)
     former: FormerMembers = field(default_factory=FormerMembers, compare=False, repr=False)
 
-    def known_name(self, broker_name: str) -> str:
+    def shared_name(self, broker_name: str) -> str:
         """The object for this name that the tables hold, if they do.
 
         Whatever looks up a broker in many topics uses this object: an equal one would be compared with it each time,

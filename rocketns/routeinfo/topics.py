@@ -22,7 +22,7 @@ def register_topic(
             if topic not in tables.topic_queue_table:
                 return []
             break
-        accepted[tables.known_name(broker_name)] = queues
+        accepted[tables.shared_name(broker_name)] = queues
     put = [(name, tables.put_topics(name, {topic: queues})) for name, queues in accepted.items()]
     return [TopicsPut(name, changes, Cause.TOPIC) for name, changes in put if changes]
 
@@ -52,7 +52,7 @@ def _operate_perm(
 ) -> tuple[int, list[Event]]:
     if broker_name is None:
         return 0, []
-    broker_name = tables.known_name(broker_name)
+    broker_name = tables.shared_name(broker_name)
     changes = tables.change_topics(broker_name, lambda old: old.with_perm(new_perm(old.perm)))
     events: list[Event] = [TopicsPut(broker_name, changes, Cause.PERM)] if changes else []
     return len(tables.topics_of_broker(broker_name)), events

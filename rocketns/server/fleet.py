@@ -125,9 +125,9 @@ class Peer(Compared):
         own, count, alike = self._own.digests.buckets(), 0, Counter[int]()
         differing: Differing[int] = []
         followers: Differing[int] = []
-        places = range(0, len(own), DIGEST_BYTES)
-        for place in [one for one in places if own[one : one + DIGEST_BYTES] != theirs[one : one + DIGEST_BYTES]]:
-            found = await self._read_bucket(place // DIGEST_BYTES)
+        offsets = range(0, len(own), DIGEST_BYTES)
+        for offset in [one for one in offsets if own[one : one + DIGEST_BYTES] != theirs[one : one + DIGEST_BYTES]]:
+            found = await self._read_bucket(offset // DIGEST_BYTES)
             if found is None:
                 self._forget_topics()
                 return
@@ -137,7 +137,7 @@ class Peer(Compared):
             followers += found.followers[: SUSPECTS_MAX - len(followers)]
         self.alike = alike
         self._update(differing_topics=count)
-        self.judge_all(FactKind.TOPIC, differing + followers, self._epoch_ms(), self.known)
+        self.judge_all(FactKind.TOPIC, differing + followers, self._epoch_ms(), self.last_detail)
         await self._explain()
 
     async def _explain(self) -> None:
@@ -145,7 +145,7 @@ class Peer(Compared):
         loop, lookups = asyncio.get_running_loop(), self._lookups_max
         ends_s = loop.time() + LOOKUPS_WITHIN_S
         for topic, theirs in self.suspects.unread():
-            detail = self.known(self._own.digests.topic(topic), theirs)  # type: ignore[arg-type]
+            detail = self.last_detail(self._own.digests.topic(topic), theirs)  # type: ignore[arg-type]
             if detail is None:
                 if lookups == 0 or loop.time() > ends_s:
                     return

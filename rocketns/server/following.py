@@ -74,12 +74,12 @@ class FileReading(Generic[Value]):
     error: PolicyError | None = None
 
 
-def in_a_thread(read: Callable[[], FileReading[Any]], take: Callable[[FileReading[Any]], None]) -> None:
+def in_a_thread(read: Callable[[], FileReading[Any]], apply: Callable[[FileReading[Any]], None]) -> None:
     """Read in a thread, and take it on the running loop's."""
 
     def done(future: asyncio.Future[FileReading[Any]]) -> None:
         if not future.cancelled():
-            take(future.result())
+            apply(future.result())
 
     asyncio.get_running_loop().run_in_executor(None, read).add_done_callback(done)
 
@@ -115,7 +115,7 @@ class FollowedFile(Generic[Value]):
         if reading.error is not None:
             message = f"{self.content} of rocketns.{self.property_name} cannot be used: {reading.error}"
             raise StartupError(message) from reading.error
-        self._take(reading)
+        self._apply(reading)
 
     def check(self) -> None:
         """Read it again if a file has changed or `reread` asked for it, and no file has changed since the last check:
@@ -126,7 +126,7 @@ class FollowedFile(Generic[Value]):
         stamps = {path: _stamp(path) for path in self._stamps}
         if stamps == self._seen and (self._is_asked or stamps != self._stamps):
             self._is_reading, self._is_asked = True, False
-            in_a_thread(self._read, self._take)
+            in_a_thread(self._read, self._apply)
         self._seen = stamps
 
     def reread(self) -> None:
@@ -156,7 +156,7 @@ class FollowedFile(Generic[Value]):
             reading.error = PolicyError(self._path, 0, f"it cannot be read: {type(error).__name__}")
         return reading
 
-    def _take(self, reading: FileReading[Value]) -> None:
+    def _apply(self, reading: FileReading[Value]) -> None:
         self._is_reading, self._stamps = False, reading.stamps
         if reading.error is not None:
             self.failures += 1

@@ -182,16 +182,16 @@ def passed(environment: Mapping[str, str], pid: int) -> Listening | None:
 
 def _checked(descriptor: int, names: str) -> socket.socket:
     try:
-        given = socket.socket(fileno=descriptor)
-        is_tcp = given.family in (socket.AF_INET, socket.AF_INET6) and given.type == socket.SOCK_STREAM
-        listens = is_tcp and given.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        bound = socket.socket(fileno=descriptor)
+        is_tcp = bound.family in (socket.AF_INET, socket.AF_INET6) and bound.type == socket.SOCK_STREAM
+        listens = is_tcp and bound.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
         os.set_inheritable(descriptor, False)
     except OSError as error:
         raise StartupError(f"the socket that the supervisor passed ({names}) is not usable: {error}") from error
     if not listens:
         raise StartupError(f"what the supervisor passed ({names}) is no listening TCP socket: the socket unit needs "
                            "ListenStream=host:port and Accept=no")  # fmt: skip
-    return given
+    return bound
 
 
 def fit_connections(limits: Limits) -> None:

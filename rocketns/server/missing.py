@@ -101,11 +101,11 @@ class AskedTopics:
         self.missing = 0
 
     def note(self, topic: str, lookups: int, peer: TopicAsker | None, owner: Owner, now: Now) -> None:
-        """Count lookups of a topic that found no route. A new topic waits for `take_new`. A few microseconds."""
-        known = self._topics.pop(topic, None)
-        if known is not None:
-            self._topics[topic] = known
-            known.note(lookups, peer, now)
+        """Count lookups of a topic that found no route. A new topic waits for `admit_new`. A few microseconds."""
+        asked = self._topics.pop(topic, None)
+        if asked is not None:
+            self._topics[topic] = asked
+            asked.note(lookups, peer, now)
             return
         if len(topic) > TOPIC_CHARACTERS_MAX:
             return
@@ -118,7 +118,7 @@ class AskedTopics:
             self._waits += 1
         waiting[topic].note(lookups, peer, now)
 
-    def take_new(self, now: Now) -> None:
+    def admit_new(self, now: Now) -> None:
         """Take some of the newcomers, and forget the others: whoever needs them asks again.
 
         Hosts take turns, those with the fewest topics first. Which ones come first of equals is chance.
@@ -258,7 +258,7 @@ class MissingWatch:
         for topic, lookups, peer, owner in self.drain():
             if topic not in PROBED:
                 self.asked.note(topic, lookups, peer, owner, now)
-        self.asked.take_new(now)
+        self.asked.admit_new(now)
         self.asked.sweep(lambda topic: has_route(self._tables, topic), now)
         self._search = self._search or self._search_names()
         for _ in self._search:

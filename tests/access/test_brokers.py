@@ -319,7 +319,7 @@ def ask(world: World, code: int, ext: dict[str, Any], body: bytes | None = None)
 def apply_all(world: World) -> None:
     """Unregistrations that wait, and those of the connection, which ends."""
     context = world.context
-    leaving = [*context.unregister_queue.take(10**6)]
+    leaving = [*context.unregister_queue.pop(10**6)]
     leaving += liveness.closed_connection(context.tables, world.peer, Cause.CHANNEL_CLOSE)  # type: ignore[arg-type]
     unregister_brokers(context.tables, leaving, world.now.ms)
     while orphaned := liveness.orphaned(context.tables, 100):

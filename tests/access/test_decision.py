@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from rocketns.access import decision as decision_module
 from rocketns.access.classes import MODES, RIGHTS, Access, AccessRequest, Mode
-from rocketns.access.decision import Decision, Evidence, RefusalReason, decide, known
+from rocketns.access.decision import Decision, Evidence, RefusalReason, decide, principals_of
 from rocketns.access.policy import OPEN, Policy
 from rocketns.access.policy_file import read_policy
 from rocketns.access.principal import CertificateIndex, Globs, Principal
@@ -129,7 +129,7 @@ def matches(globs: list[str], text: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("glob", "known"),
+    ("glob", "matching"),
     [
         ("ops-*.acme.com", ["ops-1.acme.com"]), ("ops-*acme.com", ["ops-1.acme.com"]),
         ("ops-*@acme.com", ["ops-1@acme.com"]), ("*@*", ["ops-1@acme.com", "ops-1@x.acme.com"]),
@@ -137,12 +137,12 @@ def matches(globs: list[str], text: str) -> bool:
         ("*.acme.com", ["ops-1.acme.com"]),
     ],
 )  # fmt: skip
-def test_a_pattern_matches_names_of_its_kind_only(glob: str, known: list[str]) -> None:
+def test_a_pattern_matches_names_of_its_kind_only(glob: str, matching: list[str]) -> None:
     """Whoever gets a certificate for a mail address or a URI chooses most of it."""
     names = ("ops-1.acme.com", "ops-1@acme.com", "ops-1@x.acme.com", "ops-1://x.acme.com", "spiffe:ops-1.acme.com",
              "CN=ops-1.acme.com")  # fmt: skip
     index = CertificateIndex([Principal("p", frozenset(), certificates=Globs([glob]))])
-    assert [name for name in names if index.of([name])] == known
+    assert [name for name in names if index.of([name])] == matching
     assert all(CertificateIndex([Principal("p", frozenset(), certificates=Globs(["*"]))]).of([name]) for name in names)
 
 
@@ -235,7 +235,7 @@ def test_a_key_without_a_right_signature_is_no_evidence(
 ) -> None:
     policy = policy_of(principals, dict.fromkeys(CLASSES, "enforce"))
     evidence = replace(evidence_of(policy, replace(request, key=None)), key=key, signed=signed)
-    assert not any(one.keys for one in known(policy, evidence))
+    assert not any(one.keys for one in principals_of(policy, evidence))
 
 
 @given(requests())

@@ -269,7 +269,7 @@ may = ["broker"]
 def taken(rates: PrincipalRates, name: str, times: int, now_ms: int, rate: int | None = 4) -> int:
     """How many of the requests get a token."""
     principal = Principal(name, frozenset({Access.LOOKUP}), requests_per_second=rate)
-    return sum(rates.take([principal], now_ms) for _ in range(times))
+    return sum(rates.spend([principal], now_ms) for _ in range(times))
 
 
 def test_principal_has_a_burst_of_one_second_and_then_its_rate() -> None:

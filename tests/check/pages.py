@@ -149,10 +149,10 @@ def _cells(config: Any, name: str, declaration: Field[Any], prefix: str = "") ->
 
 
 def _written(name: str, declaration: Field[Any]) -> str:
-    kept = declaration.metadata["kept"]
-    if isinstance(kept, tuple):
-        return f"{kept[0]} to {kept[1]}"
-    return "any value" if kept and name not in BLACK_LIST else "nothing"
+    stored = declaration.metadata["stored"]
+    if isinstance(stored, tuple):
+        return f"{stored[0]} to {stored[1]}"
+    return "any value" if stored and name not in BLACK_LIST else "nothing"
 
 
 def _system_properties(listed: Iterable[SystemProperty]) -> str:

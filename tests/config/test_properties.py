@@ -105,8 +105,8 @@ def test_every_default_is_within_its_bounds_and_may_be_kept(kind: type) -> None:
     config = kind()
     properties.check(config)
     for declaration in properties.declared(kind).values():
-        if declaration.metadata["kept"] is not False:
-            assert properties.may_keep(declaration, getattr(config, declaration.name))
+        if declaration.metadata["stored"] is not False:
+            assert properties.may_store(declaration, getattr(config, declaration.name))
 
 
 # Java's system properties, as its launcher would pass them on.

@@ -252,7 +252,7 @@ class PublishedWorld(World):
     def publish(self) -> None:
         """Process a request, then publish its change."""
         tables = self.context.tables
-        self.context.note(unregister_brokers(tables, self.context.unregister_queue.take(10**6), self.now.ms))
+        self.context.note(unregister_brokers(tables, self.context.unregister_queue.pop(10**6), self.now.ms))
         self.publisher.publish(self.context.drain_events())
 
     def reference(self, frame: bytes, serialize_type: SerializeType = SerializeType.JSON) -> bytes | None:

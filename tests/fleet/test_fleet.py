@@ -16,7 +16,7 @@ from interop.harness.wire import Client
 from rocketns.errors import BodyDecodeError
 from rocketns.fleet import digests
 from rocketns.fleet import nearest as module
-from rocketns.fleet.digests import KEPT_CHARACTERS_MAX, extras_digest, queues_digest, read_route
+from rocketns.fleet.digests import CACHED_CHARACTERS_MAX, extras_digest, queues_digest, read_route
 from rocketns.fleet.nearest import (
     COMPARED_MAX,
     LETTERS_MAX,
@@ -99,12 +99,12 @@ def test_nothing_long_is_kept(where: str) -> None:
     """A peer names another broker in each route. What was kept of them could grow to 250 GB. A number may be a text."""
 
     def route(number: int) -> dict[str, Any]:
-        return {"queueDatas": [A | {where: f"{number:01000d}"}, element("x" * KEPT_CHARACTERS_MAX, 8, 8, 6, 0)]}
+        return {"queueDatas": [A | {where: f"{number:01000d}"}, element("x" * CACHED_CHARACTERS_MAX, 8, 8, 6, 0)]}
 
     queues_digest(route(0))
-    kept = digests._kept_hash.cache_info().currsize
+    kept = digests._cached_hash.cache_info().currsize
     assert len({queues_digest(route(number)) for number in range(1, 20)}) == 19
-    assert digests._kept_hash.cache_info().currsize == kept
+    assert digests._cached_hash.cache_info().currsize == kept
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ async def test_an_ended_connection_holds_nothing() -> None:
     peer = Peer()
     peer.sends(GET % 1 + b"x" * HEAD_BYTES_MAX)
     peer.requests.connection_lost(None)
-    assert (peer.requests._held, peer.requests.transport) == (b"", None)
+    assert (peer.requests._received, peer.requests.transport) == (b"", None)
 
 
 class QuietPort(HttpPort):

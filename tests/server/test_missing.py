@@ -45,7 +45,7 @@ class Seconds:
         self.table.note(topic, lookups, TopicAsker(host, f"{host}:{port}"), host, self.now)
 
     def go_on(self, ms: int = 1_000) -> None:
-        self.table.take_new(self.now)
+        self.table.admit_new(self.now)
         self.table.sweep(self.routes.__contains__, self.now)
         self._ms += ms
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from rocketns.access.decision import known
+from rocketns.access.decision import principals_of
 from rocketns.access.policy_file import read_policy
 from rocketns.tools.access.explanation import Explanation, explained, missing
 from rocketns.tools.access.notices import notices
@@ -185,4 +185,4 @@ def test_what_opens_a_policy_is_told(text: str) -> None:
 def test_a_principal_is_the_sender_exactly_if_nothing_is_missing(principals: list[Who], request: Request) -> None:
     policy = policy_of(principals, dict.fromkeys(CLASSES, "enforce"))
     evidence = evidence_of(policy, request)
-    assert known(policy, evidence) == [one for one in policy.principals if not list(missing(one, evidence))]
+    assert principals_of(policy, evidence) == [one for one in policy.principals if not list(missing(one, evidence))]

@@ -85,9 +85,9 @@ def _copied(copier: Copier[Any]) -> Callable[[ApiSource, object], Awaitable[Sequ
     return lambda source, _: source.view.copy(copier)
 
 
-async def _topics(source: ApiSource, given: Mapping[str, str]) -> Sequence[TopicRow]:
+async def _topics(source: ApiSource, wanted: Mapping[str, str]) -> Sequence[TopicRow]:
     rows = await source.view.copy(copies.copy_topics)
-    broker = given.get("broker")
+    broker = wanted.get("broker")
     return rows if broker is None else await source.view.read(partial(copies.topics_of, rows, broker))
 
 

@@ -217,8 +217,8 @@ class Control:
             why = "too many bytes of its requests wait, because it does not read its answers"
             longest.abort(Cause.CHANNEL_CLOSE, why)
 
-    def _drop(self, connection: Connection, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE) -> None:
-        for waiting in self._inbox.drop(connection, keeps, kept_bytes_max):
+    def _drop(self, connection: Connection, spared: Container[int] = (), spared_bytes_max: int = ANY_SIZE) -> None:
+        for waiting in self._inbox.drop(connection, spared, spared_bytes_max):
             connection.end_request()
             if not waiting.is_released:
                 connection.release(waiting.size)

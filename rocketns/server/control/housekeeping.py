@@ -54,7 +54,7 @@ class BrokerHousekeeping:
 
     def apply(self) -> None:
         """Apply the first waiting unregistrations as one batch, after the turn in which they were answered."""
-        batch = self._context.unregister_queue.take(UNREGISTERED_AT_ONCE_MAX)
+        batch = self._context.unregister_queue.pop(UNREGISTERED_AT_ONCE_MAX)
         while self._closed and len(batch) < UNREGISTERED_AT_ONCE_MAX:
             batch += islice(self._closed[0], UNREGISTERED_AT_ONCE_MAX - len(batch))
             if len(batch) < UNREGISTERED_AT_ONCE_MAX:

@@ -200,7 +200,7 @@ class Inbox:
         return next(one for one, account in self._parked.items() if account == largest)
 
     def drop(
-        self, connection: Connection, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE
+        self, connection: Connection, spared: Container[int] = (), spared_bytes_max: int = ANY_SIZE
     ) -> list[WaitingFrame]:
         """Remove and return the waiting frames of a connection, except requests of so many bytes with these codes."""
         line = self._lines.get(connection)
@@ -209,7 +209,7 @@ class Inbox:
         frames, line.frames = line.frames, deque()
         dropped = []
         for waiting in frames:
-            if keeps and waiting.size <= kept_bytes_max and request_code(waiting.frame) in keeps:
+            if spared and waiting.size <= spared_bytes_max and request_code(waiting.frame) in spared:
                 line.frames.append(waiting)
             else:
                 dropped.append(waiting)

@@ -58,7 +58,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._gate = gate
         self._make_inner = make_inner
         self._inner: asyncio.Protocol | None = None
-        self._held = bytearray(HEAD_BYTES_MAX)
+        self._received = bytearray(HEAD_BYTES_MAX)
         self._size = 0
         self._head = b""  # of a request that waits for its turn
         self._is_stalled = self.is_answering = self.is_stream = False
@@ -78,12 +78,12 @@ class HttpConnection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if self.transport is not None:
             self._gate.leave(self, self.transport)
-        self.transport, self._held, self._size, self._head = None, bytearray(), 0, b""
+        self.transport, self._received, self._size, self._head = None, bytearray(), 0, b""
         if self._inner is not None:
             self._inner.connection_lost(exc)
 
     def get_buffer(self, _sizehint: int) -> memoryview:
-        return memoryview(self._held)[self._size :]
+        return memoryview(self._received)[self._size :]
 
     def buffer_updated(self, nbytes: int) -> None:
         self._size += nbytes
@@ -135,11 +135,11 @@ class HttpConnection(asyncio.BufferedProtocol):
         """Pass on the next head, if it is whole and the answer before it is written."""
         if self.is_answering or self._is_stalled or self.transport is None or self.transport.is_closing():
             return
-        begun = bytes(self._held[: self._size]).lstrip(b"\r\n")
+        begun = bytes(self._received[: self._size]).lstrip(b"\r\n")
         size = begun.find(END) + len(END)
         if size >= len(END):
             rest = begun[size:]
-            self._held[: len(rest)], self._size = rest, len(rest)
+            self._received[: len(rest)], self._size = rest, len(rest)
             self.transport.resume_reading()
             self._pass_on(begun[:size])
         elif is_other_protocol(begun):

@@ -74,7 +74,7 @@ class Secured(asyncio.BufferedProtocol, asyncio.Transport):
     def buffer_updated(self, nbytes: int) -> None:
         received = bytes(memoryview(self._port.buffer)[:nbytes])
         if self._stream.is_handshaken:
-            self._take(received)
+            self._receive(received)
         else:
             self._arrived, self._waits_for_turn = received, True
             self._port.handshakes.want(self)
@@ -84,9 +84,9 @@ class Secured(asyncio.BufferedProtocol, asyncio.Transport):
         """Go on with its handshake."""
         received, self._arrived, self._waits_for_turn = self._arrived, b"", False
         if not self.is_closing():
-            self._take(received)
+            self._receive(received)
 
-    def _take(self, received: bytes) -> None:
+    def _receive(self, received: bytes) -> None:
         stream, was_handshaken = self._stream, self._stream.is_handshaken
         self._plain += stream.receive(received)
         self._below.write(stream.outgoing())

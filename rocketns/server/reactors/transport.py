@@ -114,13 +114,13 @@ class ReactorConnection(Connection):
         self._untaken += self._reply_bytes
         self._reply_bytes = 0
         if self.is_open and (done or replies):
-            self._give(done, replies[0] if len(replies) == 1 else b"".join(replies))
+            self._reply(done, replies[0] if len(replies) == 1 else b"".join(replies))
 
     def allow_lookups(self) -> None:
         """The reactor hears of it with the next answer, so before the peer can send a request that follows it."""
         self._allowed_in = self._reactors.access_generation
 
-    def _give(self, done: int, answers: bytes) -> None:
+    def _reply(self, done: int, answers: bytes) -> None:
         """Ask the reactor to report when the answers are taken: at half of the high-water mark, so that a peer that
         takes its answers never waits for the report."""
         awaits = not self._awaited and self._untaken > self._high_water_bytes // 2
@@ -134,7 +134,7 @@ class ReactorConnection(Connection):
         self._untaken -= self._awaited
         self._awaited = 0
         if self.is_full:
-            self._give(0, b"")
+            self._reply(0, b"")
 
     def close(self, why: str) -> None:
         """End the connection after the answers already written."""
@@ -228,11 +228,11 @@ class ReactorTransport:
         for one in listening:
             one.setblocking(False)
             self._reactors.listen(one.fileno())
-        asyncio.get_running_loop().add_reader(self._reactors.fileno(), self._take)
+        asyncio.get_running_loop().add_reader(self._reactors.fileno(), self._deliver)
         for thread in self._threads:
             thread.start()
 
-    def _take(self) -> None:
+    def _deliver(self) -> None:
         """Take the waiting messages, for a bounded time."""
         ends_ns = self._clock.spent_ns() + DELIVERING_US_MAX * 1000
         self._reactors.deliver(MESSAGES_AT_ONCE_MAX, self)
@@ -245,7 +245,7 @@ class ReactorTransport:
     def _go_on(self) -> None:
         self._goes_on = False
         if self._listening:
-            self._take()
+            self._deliver()
 
     def frame(self, number: int, frame: bytes | memoryview, is_beyond_rate: bool, epoch: int) -> None:
         connection = self._connections[number]

@@ -49,7 +49,7 @@ def _of_keys(policy: Policy) -> Iterator[str]:
 
 def _of_principal(principal: Principal) -> Iterator[str]:
     everywhere = [network for network in joined(principal.networks) if network.prefixlen == 0]
-    if everywhere and principal.is_known_by_network_alone:
+    if everywhere and principal.is_identified_by_network_alone:
         rights = ", ".join(sorted(principal.may)) or "nothing"
         yield f"principal {principal.name} is everybody at any address ({', '.join(map(str, everywhere))}): {rights}"
     elif everywhere:
@@ -70,7 +70,7 @@ def _are_in(globs: Globs | None, others: Globs) -> bool:
 
 def _shared_quotas(networks: Mapping[Principal, list[Network]]) -> Iterator[str]:
     """Who shares a quota with every program of a network, as he has no other right to what he asks for."""
-    for wide in (one for one in networks if one.is_known_by_network_alone):
+    for wide in (one for one in networks if one.is_identified_by_network_alone):
         quotas = [name for name in QUOTAS if _quota(wide, name) is not None]
         if not quotas:
             continue
