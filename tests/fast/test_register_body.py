@@ -77,8 +77,8 @@ def reference(body: bytes) -> RegisterBrokerBody | str:
 
 def fast(body: bytes) -> RegisterBrokerBody | str:
     """What the compiled parser makes of it, in which blanks may stand between tokens."""
-    compact = json_passes.without_blanks(body)
-    assert compact is None or json_passes.without_blanks(compact) is None
+    compact = json_passes.compact(body)
+    assert compact is None or json_passes.compact(compact) is None
     body = body if compact is None else compact
     return read_compact(body) or DECLINED
 

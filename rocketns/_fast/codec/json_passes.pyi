@@ -9,13 +9,11 @@ def count_values(text: bytes | memoryview, most: int) -> int:
     That is what the objects made of the text cost. Those in strings do not count. The count ends beyond ``most``.
     """
 
-def quote_numeric_keys(text: bytes | memoryview) -> bytes | None:
-    """The text with quotes around member names that are whole numbers; None where there are no such names."""
+def compact(text: bytes | bytearray | memoryview) -> bytes | None:
+    """The text without the blanks between its tokens, and with quotes around member names that are whole numbers. None
+    where it is so already.
 
-def without_blanks(text: bytes | bytearray | memoryview) -> bytes | None:
-    """The text without the blanks of JSON between its tokens; None where there are none.
-
-    If the result is JSON, the text is JSON with the same value.
+    If the result is JSON, the text is fastjson2's JSON with the same value.
     """
 
 Queues = TypeVar("Queues")

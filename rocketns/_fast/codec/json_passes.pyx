@@ -1,7 +1,7 @@
 """Passes over JSON text before it is read, and over its values afterwards.
 
-Over text: how many values there are, quotes around numeric keys, no blanks. All skip strings as standard JSON has them,
-and take a few nanoseconds a byte whatever the bytes are.
+Over text: how many values there are; and the form without blanks and with quotes around numeric keys. Both skip strings
+as standard JSON has them, and take a few nanoseconds a byte whatever the bytes are.
 
 Over values, where there are many: topics, queue ids, and values that are wanted as text. Each takes what brokers write
 at some 100 ns a value, and gives anything else to the Python function that is passed in.
@@ -69,89 +69,40 @@ cdef bint read_numeric_key(Cursor *cursor, Cursor *key) noexcept nogil:
     return True
 
 
-cdef bint next_numeric_key(Cursor *cursor, Cursor *key) noexcept nogil:
-    """Move behind the next one; False at the end."""
-    cdef uint8_t byte
-    while cursor.at < cursor.end:
-        byte = cursor.at[0]
-        cursor.at += 1
-        if byte == c'"':
-            skip_string(cursor)
-        elif (byte == c'{' or byte == c',') and read_numeric_key(cursor, key):
-            return True
-    return False
-
-
-def quote_numeric_keys(const unsigned char[::1] text):
-    cdef Cursor start = cursor_of(text)
-    cdef Cursor cursor = start, key
-    cdef Py_ssize_t keys = 0
-    cdef uint8_t *out
-    cdef const uint8_t *copied = start.at
-    cdef bytes quoted
-    while next_numeric_key(&cursor, &key):
-        keys += 1
-    if keys == 0:
-        return None
-    quoted = PyBytes_FromStringAndSize(NULL, text.shape[0] + 2 * keys)
-    out = <uint8_t *>writable(quoted)
-    cursor = start
-    while next_numeric_key(&cursor, &key):
-        out = put(out, copied, key.at)
-        out[0] = c'"'
-        out = put(out + 1, key.at, key.end)
-        out[0] = c'"'
-        out += 1
-        copied = key.end
-    put(out, copied, start.end)
-    return quoted
-
-
 cdef inline bint is_structural(uint8_t byte) noexcept nogil:
     return is_mark(byte) or byte == c']' or byte == c'}'
-
-
-cdef bint next_blanks(Cursor *cursor, const uint8_t *start, Cursor *blanks) noexcept nogil:
-    """Move behind the next blanks that stand before or behind one of ``[]{},:`` or at an end; False at the end.
-
-    Other blanks part two words, which without them would be one.
-    """
-    while cursor.at < cursor.end:
-        blanks.at = cursor.at
-        skip_blanks(cursor)
-        blanks.end = cursor.at
-        if blanks.at < blanks.end and (
-            blanks.at == start or is_structural(blanks.at[-1]) or cursor.at == cursor.end or is_structural(cursor.at[0])
-        ):
-            return True
-        if cursor.at < cursor.end:
-            cursor.at += 1
-            if cursor.at[-1] == c'"':
-                skip_string(cursor)
-    return False
-
-
-def without_blanks(const unsigned char[::1] text):
-    cdef Cursor cursor = cursor_of(text), blanks
-    cdef const uint8_t *start = cursor.at
-    cdef const uint8_t *copied = start
-    cdef uint8_t *out
-    cdef bytes compact
-    if not next_blanks(&cursor, start, &blanks):
-        return None
-    compact = PyBytes_FromStringAndSize(NULL, text.shape[0])
-    out = <uint8_t *>writable(compact)
-    cursor.at = start
-    while next_blanks(&cursor, start, &blanks):
-        out = put(out, copied, blanks.at)
-        copied = blanks.end
-    out = put(out, copied, cursor.end)
-    return compact[:out - <uint8_t *>writable(compact)]
 
 
 cdef inline uint8_t *put(uint8_t *out, const uint8_t *at, const uint8_t *end) noexcept nogil:
     memcpy(out, at, <size_t>(end - at))
     return out + (end - at)
+
+
+def compact(const unsigned char[::1] text):
+    cdef Cursor cursor = cursor_of(text), key
+    cdef const uint8_t *start
+    cdef bytes written = PyBytes_FromStringAndSize(NULL, 2 * text.shape[0])  # a key stands between two more bytes
+    cdef uint8_t *first = <uint8_t *>writable(written)
+    cdef uint8_t *out = first
+    cdef Py_ssize_t keys = 0
+    while cursor.at < cursor.end:
+        start = cursor.at
+        skip_blanks(&cursor)
+        if start < cursor.at:  # blanks between two words part them
+            if out > first and cursor.at < cursor.end and not (is_structural(out[-1]) or is_structural(cursor.at[0])):
+                out = put(out, start, cursor.at)
+            continue
+        cursor.at += 1
+        if start[0] == c'"':
+            skip_string(&cursor)
+        out = put(out, start, cursor.at)
+        if (start[0] == c'{' or start[0] == c',') and read_numeric_key(&cursor, &key):
+            out[0] = c'"'
+            out = put(out + 1, key.at, key.end)
+            out[0] = c'"'
+            out += 1
+            keys += 1
+    return None if keys == 0 and out - first == text.shape[0] else first[:out - first]
 
 
 cdef enum:

@@ -101,7 +101,7 @@ def decode_register_broker_body(
         if compressed or (mappings and body[:1] == _ZLIB_MAGIC):
             return decode_blocks(inflate(body, mappings), mappings, now_ms, known and known())
         read = read_compact(body, known and known())
-        if read is None and (compact := json_passes.without_blanks(body)) is not None:  # the parser takes no blanks
+        if read is None and (compact := json_passes.compact(body)) is not None:  # the parser takes no blanks
             read = read_compact(compact, known and known())
         return decode_plain(bytes(body), now_ms) if read is None else read
     except fastjson.TooManyValues as error:

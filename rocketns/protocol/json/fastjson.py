@@ -191,7 +191,7 @@ def loads_standard(data: bytes, *, numeric_keys: bool = True, allowance: Allowan
     try:
         return orjson.loads(data)
     except ValueError as error:
-        quoted = json_passes.quote_numeric_keys(data) if numeric_keys else None
+        quoted = json_passes.compact(data) if numeric_keys else None
         if quoted is None:
             raise JsonSyntaxError(str(error)) from error
     try:
