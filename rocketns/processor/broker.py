@@ -50,7 +50,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
     """REGISTER_BROKER."""
     header, zone_name = decode_header(command, RegisterBrokerRequestHeader), command.name(ZONE_NAME)
     check_takeover(context, header, command, peer, now)
-    fingerprint = _checked_fingerprint(context, header, command, peer)
+    fingerprint = _checked_fingerprint(header, command, peer)
     queue = context.unregister_queue
     if queue and (leaving := queue.remove_of(header.cluster_name, header.broker_addr)):
         # The broker left, and returns before its unregistration was applied.
@@ -138,16 +138,12 @@ def _with_room(
 
 
 def _checked_fingerprint(
-    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand, peer: Connection
+    header: RegisterBrokerRequestHeader, command: RemotingCommand, peer: Connection
 ) -> BodyFingerprint | None:
     """None without a body. RegistrationRefused if the CRC is wrong. A CRC of 0 asks for no check."""
-    body, made = command.data, None
-    if body is not None:
-        made = BodyFingerprint.of(body, compressed=header.compressed, version=command.version)
-        if header.body_crc32:
-            entry = context.tables.live(header.cluster_name, header.broker_addr)
-            last = None if entry is None else entry.accepted
-            made = made.with_crc32(body, None if last is None else last.fingerprint)
+    made = None
+    if command.data is not None:
+        made = BodyFingerprint.of(command.data, compressed=header.compressed, version=command.version)
     if header.body_crc32 and header.body_crc32 != (made.crc32 if made else 0):
         log.warning("receive registerBroker request,crc32 not match,from %s", peer.address)
         raise RegistrationRefused("crc32 not match")

@@ -45,13 +45,3 @@ def read_blocks(
     None where ``registered`` cannot be asked, since a topic comes twice or a name is not UTF-8: read without it.
     What follows the last block is not looked at. Of two topics with one name the later one counts.
     """
-
-def stamp_bounds(body: bytes | memoryview) -> tuple[int, int]:
-    """Where the digits that `fingerprint` leaves out begin and end. Twice the body's length if there are none."""
-
-def fingerprint(body: bytes | memoryview) -> int:
-    """Equal for bodies that differ only in the digits of topicConfigSerializeWrapper.mappingDataVersion.timestamp.
-
-    A body's fingerprint is the same throughout one process. Other bodies have the same with a probability that
-    hashing.pxd states, even if they were chosen for that.
-    """

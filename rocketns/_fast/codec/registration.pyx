@@ -10,29 +10,18 @@ The blocks of an inflated RegisterBrokerBody: how far they reach, and the topics
 The compiled twin of ``rocketns.protocol.spec.COMPRESSED_REGISTRATION``; tests/fast/test_register_body.py
 holds the two together. It decides everything, in time proportional to the bytes. Lengths and counts are compared with
 the bytes that are there, and with limits.
-
-A keyed hash of a body, by which a repeated one is recognised: that of hashing.pxd, whose bound holds for whoever does
-not know the key. The key is made when the process starts, and no hash leaves the process.
-
-A 5.x broker writes the current time into topicConfigSerializeWrapper.mappingDataVersion.timestamp of every
-registration. No name server reads that member, so its digits are left out of the hash. They are left out only where
-everything before them was scanned as JSON without blanks and escapes, which every parser reads in the same way, and
-where they are as many digits as the current time has. Bodies that differ in such digits alone are decoded alike.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport INT32_MAX, int64_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport INT32_MAX, int64_t, uint32_t, uint8_t
 from libc.string cimport memchr, memcmp, memcpy
-
-import secrets
 
 from rocketns._fast.codec.compact_json cimport (
     COMPLETE, NOT_BEGUN, Cursor, Reading, cursor_of, is_ascii, is_text, left, next_item, next_member, same_text,
     scan_int, scan_long, scan_text, skip_brackets, skip_object, skip_value, take, match_bytes
 )
 from rocketns._fast.codec.wire cimport LENGTH_BYTES, read_uint32
-from rocketns._fast.system.hashing cimport BLOCK_WORDS, UniversalKey, add_bytes, next_state
 
 cdef enum:
     DEFAULT_QUEUE_NUMS = 16
@@ -409,74 +398,3 @@ def read_blocks(const unsigned char[::1] data, bint mappings, queue_data, Regist
         block = next_block(&blocks.mappings)
         infos.append(bytes_of(&block))
     return bytes_of(&blocks.version), topics.queues, topics.unchanged, bytes_of(&blocks.filters), infos
-
-
-cdef enum:
-    STAMP_DIGITS = 13  # of an epoch in milliseconds, until the year 2286
-    STAMP_WITHIN_BYTES = 1024  # brokers write the stamp within the first 250 bytes
-
-cdef UniversalKey HASH_KEY
-
-
-def _make_key():
-    for index in range(BLOCK_WORDS):
-        HASH_KEY.words[index] = secrets.randbits(64)
-    HASH_KEY.point = secrets.randbelow(2**61 - 1)
-
-
-_make_key()
-
-
-cdef bint enter_member(Cursor *cursor, const char *name, size_t length) noexcept nogil:
-    """Moves from the start of an object to the value of its first member of this name."""
-    cdef Text key
-    cdef Reading reading = NOT_BEGUN
-    while next_member(cursor, &reading, &key):
-        if is_text(&key, name, length):
-            return True
-        if not is_ascii(&key) or not skip_value(cursor, 0):
-            return False
-    return False
-
-
-cdef bint is_stamp(const Cursor *cursor) noexcept nogil:
-    """Whether the value at the cursor is a current time in milliseconds, and the whole value."""
-    cdef size_t index
-    if left(cursor) <= STAMP_DIGITS or cursor.at[0] == c'0':
-        return False
-    for index in range(STAMP_DIGITS):
-        if not c'0' <= cursor.at[index] <= c'9':
-            return False
-    return cursor.at[STAMP_DIGITS] == c',' or cursor.at[STAMP_DIGITS] == c'}'
-
-
-cdef size_t stamp_start(const uint8_t *body, size_t length) noexcept nogil:
-    """Where the digits of mappingDataVersion.timestamp begin; 0 where that is not certain."""
-    cdef Cursor cursor
-    cursor.at, cursor.end = body, body + min(length, <size_t>STAMP_WITHIN_BYTES)
-    if (
-        enter_member(&cursor, "topicConfigSerializeWrapper", 27)
-        and enter_member(&cursor, "mappingDataVersion", 18)
-        and enter_member(&cursor, "timestamp", 9)
-        and is_stamp(&cursor)
-    ):
-        return <size_t>(cursor.at - body)
-    return 0
-
-
-cdef uint64_t hash_registration(const uint8_t *body, size_t length, const UniversalKey *key) noexcept nogil:
-    """Control only. The place of the digits, and then the bytes before and after them."""
-    cdef size_t start = stamp_start(body, length), end = start + STAMP_DIGITS
-    cdef uint64_t state = next_state(1, start, key.point)
-    if start == 0:
-        return add_bytes(state, body, length, key)
-    return add_bytes(add_bytes(state, body, start, key), body + end, length - end, key)
-
-
-def stamp_bounds(const unsigned char[::1] body):
-    cdef size_t length = <size_t>body.shape[0], start = 0 if length == 0 else stamp_start(&body[0], length)
-    return (start, start + STAMP_DIGITS) if start else (length, length)
-
-
-def fingerprint(const unsigned char[::1] body):
-    return 0 if body.shape[0] == 0 else hash_registration(&body[0], <size_t>body.shape[0], &HASH_KEY)

@@ -6,16 +6,16 @@ version, the topics and the filter servers. From 5.0 on a section of static topi
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from isal import isal_zlib
 
 from rocketns._fast.codec import json_passes, registration
 from rocketns._fast.codec.registration import RegisteredTopics as RegisteredTopics
-from rocketns._fast.codec.registration import fingerprint, stamp_bounds
 from rocketns.errors import BodyDecodeError, NullRefused
 from rocketns.protocol.body.decoding import (
     check_count,
@@ -44,6 +44,12 @@ NO_VERSION = DataVersion(0, 0, 0)
 REGISTER_IN_PARTS = "let the broker send fewer topics at once (enableSplitRegistration=true, splitRegistrationSize)"
 INFLATED_AT_FIRST_BYTES = 64 * 1024
 _ZLIB_MAGIC = b"\x78"
+HEAD_BYTES_MAX = 1024  # brokers write their version, and the stamp behind it, within the first 250 bytes
+# The digits of mappingDataVersion.timestamp, where everything before them is as brokers write it.
+_STAMP = re.compile(
+    rb'\{(?:"filterServerList":\[(?:"[^"\\]*",?)*\],)?"topicConfigSerializeWrapper":\{(?:"dataVersion":\{[^{}]*\},)?'
+    rb'"mappingDataVersion":\{(?:"[A-Za-z]+":[0-9]+,)*?"timestamp":([1-9][0-9]{12})[,}]'
+)
 
 
 @dataclass(slots=True)
@@ -293,34 +299,23 @@ def check_registration(body: RegisterBrokerBody, repeated: Iterable[str | None],
 class BodyFingerprint:
     """Equal for registrations whose bodies are decoded alike.
 
-    ``keyed_hash`` (64 bits) costs a tenth of a digest. It leaves out ``stamp``, the time at which a 5.x broker wrote
-    the body: that differs each time, and no decoder reads it (see registration.pyx). ``crc32`` is UtilAll.crc32 of the
-    whole body, of which the top bit is cut off. None if it was not needed.
+    ``head`` has what lies before the stamp, byte by byte: also the data version, which a broker raises with each change
+    of its topics. What follows is compared by its CRC: who forges one hides a change of his own broker. The stamp is
+    left out: it is the time at which a 5.x broker wrote the body, and no decoder reads it. ``crc32`` is UtilAll.crc32
+    of the whole body, of which the top bit is cut off.
     """
 
     length: int
-    keyed_hash: int
+    head: bytes
+    rest_crc32: int
     compressed: bool
     version: int
-    stamp: bytes = field(compare=False)
-    bytes_after_stamp: int = field(compare=False)
-    crc32: int | None = field(default=None, compare=False)
+    crc32: int = field(compare=False)
 
     @classmethod
-    def of(cls, body: bytes | memoryview, *, compressed: bool, version: int) -> BodyFingerprint:
-        """Without a CRC."""
-        start, end = stamp_bounds(body)
-        return cls(len(body), fingerprint(body), compressed, version, bytes(body[start:end]), len(body) - end)
-
-    def with_crc32(self, body: bytes | memoryview, known: object) -> BodyFingerprint:
-        """A copy with the CRC of ``body``.
-
-        It is derived from the CRC of ``known`` if that is an equal fingerprint: CRCs of equally long texts are linear,
-        so the difference of the stamps gives that of the bodies.
-        """
-        if isinstance(known, BodyFingerprint) and known == self and known.crc32 is not None:
-            difference = isal_zlib.crc32(known.stamp) ^ isal_zlib.crc32(self.stamp)
-            crc32 = known.crc32 ^ isal_zlib.crc32_combine(difference, 0, self.bytes_after_stamp)
-        else:
-            crc32 = isal_zlib.crc32(body)
-        return replace(self, crc32=crc32 & 0x7FFFFFFF)
+    def of(cls, body: Body, *, compressed: bool, version: int) -> BodyFingerprint:
+        stamp = _STAMP.match(body, 0, HEAD_BYTES_MAX)
+        start, end = stamp.span(1) if stamp else [min(len(body), HEAD_BYTES_MAX)] * 2
+        rest_crc32 = isal_zlib.crc32(memoryview(body)[end:])
+        crc32 = isal_zlib.crc32_combine(isal_zlib.crc32(body[:end]), rest_crc32, len(body) - end)
+        return cls(len(body), bytes(body[:start]), rest_crc32, compressed, version, crc32 & 0x7FFFFFFF)
