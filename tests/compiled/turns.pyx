@@ -5,8 +5,8 @@ from libc.stdlib cimport calloc, free
 
 from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.connections.hosts cimport (
-    CONNECTIONS, OF_BROKERS, OF_STRANGERS, REQUESTS, TEXT_ROOM, HostRing, HostTable, claim_host, find_host, join_ring,
-    leave_ring, may_ask, may_connect, release_host, next_turn
+    CONNECTIONS, OF_BROKERS, OF_CONNECTIONS, OF_STRANGERS, REQUESTS, TEXT_ROOM, HostRing, HostTable, claim_host, find_host, join_ring,
+    leave_ring, next_turn, release_host, spend_token
 )
 from rocketns._fast.system.threads cimport load
 
@@ -51,16 +51,16 @@ cdef class LimitedHosts(HostTable):
     """The tokens of hosts, which reactors take."""
 
     def may_ask(self, str host not None, bint is_broker, int64_t now_ms):
+        return self.spend(host, OF_BROKERS if is_broker else OF_STRANGERS, REQUESTS, now_ms)
+
+    def may_connect(self, str host not None, int64_t now_ms):
+        return self.spend(host, OF_CONNECTIONS, CONNECTIONS, now_ms)
+
+    cdef bint spend(self, str host, int bucket, int limited, int64_t now_ms) except -1:
         cdef bytes address = host.encode("ascii", "replace") + b":0"
         cdef uint16_t number = claim_host(&self.table, address)
         release_host(&self.table, number)
-        if not load(&self.table.cost_ns[REQUESTS]):
-            return True
-        return may_ask(&self.table, number, OF_BROKERS if is_broker else OF_STRANGERS, now_ms)
-
-    def may_connect(self, str host not None, int64_t now_ms):
-        cdef bytes address = host.encode("ascii", "replace") + b":0"
-        return not load(&self.table.cost_ns[CONNECTIONS]) or may_connect(&self.table, address, now_ms)
+        return not load(&self.table.cost_ns[limited]) or spend_token(&self.table, number, bucket, now_ms)
 
 
 def host_of(bytes address):

@@ -93,10 +93,12 @@ def compact(const unsigned char[::1] text):
                 out = put(out, start, cursor.at)
             continue
         cursor.at += 1
+        out[0] = start[0]
+        out += 1
         if start[0] == c'"':
             skip_string(&cursor)
-        out = put(out, start, cursor.at)
-        if (start[0] == c'{' or start[0] == c',') and read_numeric_key(&cursor, &key):
+            out = put(out, start + 1, cursor.at)
+        elif (start[0] == c'{' or start[0] == c',') and read_numeric_key(&cursor, &key):
             out[0] = c'"'
             out = put(out + 1, key.at, key.end)
             out[0] = c'"'

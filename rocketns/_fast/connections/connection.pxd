@@ -98,9 +98,9 @@ cdef struct Connection:
     # What its lookups look like.
     uint8_t layout  # number in reactor.layouts, from 1; 0 = none known
     uint8_t layouts_learnt
-    # Whose it is, see `opening.assign_peer`.
+    # Whose it is, see `opening.read_proxy`.
     uint8_t is_broker  # 1: a broker registered from it, as control said with its last answer
-    uint16_t host  # the number of its host, which it has claimed; HOSTS: it is not known yet
+    uint16_t host  # the number of its host, which it has claimed
     uint8_t is_listed[KINDS]  # whether it holds so many bytes that it is in the reactor's list of that kind
     # Its buffers.
     Buffer input

@@ -88,9 +88,7 @@ cdef const char *find_host(const char *address, char *room, size_t *length) noex
 cdef void write_peer(int fd, char *out, Peer *peer) noexcept nogil
 cdef uint16_t claim_host(Hosts *table, const char *address) noexcept nogil
 cdef void release_host(Hosts *table, uint16_t number) noexcept nogil
-cdef bint may_ask(Hosts *table, uint16_t number, int bucket, int64_t now_ms) noexcept nogil
-cdef bint may_connect(Hosts *table, const char *address, int64_t now_ms) noexcept nogil
-cdef int64_t ended_of(Hosts *table, const char *address) noexcept nogil
+cdef bint spend_token(Hosts *table, uint16_t number, int bucket, int64_t now_ms) noexcept nogil
 
 
 cdef inline void charge_host(Hosts *table, int kind, int party, uint16_t number, int64_t change) noexcept nogil:

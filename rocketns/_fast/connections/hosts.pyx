@@ -60,14 +60,6 @@ cdef const char *find_host(const char *address, char *room, size_t *length) noex
     return room
 
 
-cdef uint64_t hash_of(const Hosts *table, const char *address) noexcept nogil:
-    """Any thread. The whole hash of the host of host:port."""
-    cdef char room[TEXT_ROOM]
-    cdef size_t length
-    cdef const char *host = find_host(address, room, &length)
-    return max(hash_bytes(<const uint8_t *>host, length, &table.key), <uint64_t>1)  # 0 is a free entry
-
-
 cdef void write_peer(int fd, char *out, Peer *peer) noexcept nogil:
     """Any thread. The peer's address, and as host:port; ``out`` has ADDRESS_ROOM bytes.
 
@@ -96,24 +88,13 @@ cdef int64_t spent_until(const Host *host) noexcept nogil:
     return max(of_requests, host.spent_until_ns[OF_CONNECTIONS])
 
 
-cdef size_t find_entry(Hosts *table, uint64_t hash) noexcept nogil:
-    """Any thread, under the mutex of the set. The host with this hash; HOSTS if it has no place."""
-    cdef size_t first = <size_t>(hash % SETS) * WAYS, index
+cdef size_t index_of(Hosts *table, uint64_t hash, const char *name, size_t length) noexcept nogil:
+    """Any thread, under the mutex of the set. The index of the host of this name; a new one has full buckets."""
+    cdef size_t first = <size_t>(hash % SETS) * WAYS, chosen = HOSTS, index
+    cdef Host *host
     for index in range(first, first + WAYS):
         if table.hashes[index] == hash:
             return index
-    return HOSTS
-
-
-cdef size_t index_of(Hosts *table, uint64_t hash, const char *address) noexcept nogil:
-    """Any thread, under the mutex of the set. The index of the host of host:port; a new one has full buckets."""
-    cdef char room[TEXT_ROOM]
-    cdef size_t first = <size_t>(hash % SETS) * WAYS, length
-    cdef size_t chosen = HOSTS, index = find_entry(table, hash)
-    cdef const char *name
-    cdef Host *host
-    if index < HOSTS:
-        return index
     for index in range(first, first + WAYS):
         if table.hashes[index] == 0:
             chosen = index
@@ -129,14 +110,9 @@ cdef size_t index_of(Hosts *table, uint64_t hash, const char *address) noexcept 
     memset(host.spent_until_ns, 0, sizeof(host.spent_until_ns))
     memset(host.refused, 0, sizeof(host.refused))
     memset(host.name, 0, HOST_BYTES)
-    name = find_host(address, room, &length)
     memcpy(host.name, name, min(length, <size_t>(HOST_BYTES - 1)))
     table.hashes[chosen] = hash
     return chosen
-
-
-cdef inline pthread_mutex_t *mutex_of(Hosts *table, uint64_t hash) noexcept nogil:
-    return &table.mutexes[hash % STRIPES]
 
 
 cdef inline pthread_mutex_t *mutex_at(Hosts *table, size_t index) noexcept nogil:
@@ -145,12 +121,15 @@ cdef inline pthread_mutex_t *mutex_at(Hosts *table, size_t index) noexcept nogil
 
 cdef uint16_t claim_host(Hosts *table, const char *address) noexcept nogil:
     """Any thread. The number of the host of host:port. It stays the host's until `release_host`."""
-    cdef uint64_t hash = hash_of(table, address)
-    cdef size_t index
-    pthread_mutex_lock(mutex_of(table, hash))
-    index = index_of(table, hash, address)
+    cdef char room[TEXT_ROOM]
+    cdef size_t length, index
+    cdef const char *name = find_host(address, room, &length)
+    cdef uint64_t hash = max(hash_bytes(<const uint8_t *>name, length, &table.key), <uint64_t>1)  # 0 is a free entry
+    cdef pthread_mutex_t *mutex = mutex_at(table, hash % SETS * WAYS)
+    pthread_mutex_lock(mutex)
+    index = index_of(table, hash, name, length)
     table.hosts[index].users += 1
-    pthread_mutex_unlock(mutex_of(table, hash))
+    pthread_mutex_unlock(mutex)
     return <uint16_t>index
 
 
@@ -161,45 +140,22 @@ cdef void release_host(Hosts *table, uint16_t number) noexcept nogil:
     pthread_mutex_unlock(mutex_at(table, number))
 
 
-cdef int64_t ended_of(Hosts *table, const char *address) noexcept nogil:
-    """Any thread. Connections of the host of host:port of whose end control has not taken note."""
-    cdef uint64_t hash = hash_of(table, address)
-    cdef size_t index
-    pthread_mutex_lock(mutex_of(table, hash))
-    index = find_entry(table, hash)
-    pthread_mutex_unlock(mutex_of(table, hash))
-    return 0 if index == HOSTS else load(&table.hosts[index].ended)
-
-
-cdef bint take(Hosts *table, Host *host, int bucket, int64_t now_ms) noexcept nogil:
-    """Any thread, under the mutex of the set. Take a token; False, and counted, where the bucket is empty."""
+cdef bint spend_token(Hosts *table, uint16_t number, int bucket, int64_t now_ms) noexcept nogil:
+    """Any thread. False, and counted, where the bucket of the host is empty. ``number`` is claimed."""
+    cdef Host *host = &table.hosts[number]
     cdef int limited = CONNECTIONS if bucket == OF_CONNECTIONS else REQUESTS
-    cdef int64_t now_ns = now_ms * NS_PER_MS, cost_ns = load(&table.cost_ns[limited])
-    cdef int64_t spent_ns = min(max(host.spent_until_ns[bucket], now_ns), now_ns + BURST_NS) + cost_ns
-    if spent_ns <= now_ns + BURST_NS:
-        host.spent_until_ns[bucket] = spent_ns
-        return True
-    host.refused[limited] += 1
-    add(&table.refused[limited], 1)
-    return False
-
-
-cdef bint may_ask(Hosts *table, uint16_t number, int bucket, int64_t now_ms) noexcept nogil:
-    """Any thread. Take the token of a request: see `take`. ``number`` is claimed."""
+    cdef int64_t now_ns = now_ms * NS_PER_MS, spent_ns
     cdef bint has_one
     pthread_mutex_lock(mutex_at(table, number))
-    has_one = take(table, &table.hosts[number], bucket, now_ms)
+    spent_ns = min(max(host.spent_until_ns[bucket], now_ns), now_ns + BURST_NS) + load(&table.cost_ns[limited])
+    has_one = spent_ns <= now_ns + BURST_NS
+    if has_one:
+        host.spent_until_ns[bucket] = spent_ns
+    else:
+        host.refused[limited] += 1
     pthread_mutex_unlock(mutex_at(table, number))
-    return has_one
-
-
-cdef bint may_connect(Hosts *table, const char *address, int64_t now_ms) noexcept nogil:
-    """Any thread. Take the token of a new connection of the host of host:port: see `take`."""
-    cdef uint64_t hash = hash_of(table, address)
-    cdef bint has_one
-    pthread_mutex_lock(mutex_of(table, hash))
-    has_one = take(table, &table.hosts[index_of(table, hash, address)], OF_CONNECTIONS, now_ms)
-    pthread_mutex_unlock(mutex_of(table, hash))
+    if not has_one:
+        add(&table.refused[limited], 1)
     return has_one
 
 

@@ -147,7 +147,7 @@ cdef inline int choose_view(const Reactor *reactor, const Connection *connection
     if not connection.peer.has_address and not is_anybodys:
         return 0
     memcpy(address, connection.peer.address, ADDRESS_BYTES)
-    if is_anybodys and not is_ipv4(address):  # the socket's, see `opening.assign_peer`
+    if is_anybodys and not is_ipv4(address):  # the socket's, see `opening.read_proxy`
         memset(address + SUBSCRIBER_BYTES, 0, ADDRESS_BYTES - SUBSCRIBER_BYTES)
     return first_flags_of(routes.view_networks, address)
 

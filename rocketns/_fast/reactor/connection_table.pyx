@@ -91,7 +91,7 @@ cdef void release_connection(Shared *shared, Connection *connection, int ending)
     if connection.close_notice != NULL:  # it counts as gone before it no longer counts as open
         add(&shared.gone, 1)
         add(&shared.hosts.hosts[connection.host].ended, 1)
-    elif connection.host < HOSTS:
+    else:
         release_host(shared.hosts, connection.host)  # else control does, when it takes note of the end
     add(&shared.connections, -1)
     if connection.close_notice != NULL:

@@ -20,7 +20,7 @@ from libc.string cimport memcpy, strdup, strlen
 
 from posix.unistd cimport close
 
-from rocketns._fast.access.networks cimport Peer, flags_of, read_socket_address, read_text
+from rocketns._fast.access.networks cimport Peer, flags_of, read_text
 from rocketns._fast.access.policy cimport refresh_policy
 from rocketns._fast.codec.proxy_header cimport (
     DETECTION_BYTES, SOURCE_ROOM, UNFINISHED, WRONG, Header, ProxyHeader, is_proxied, read_header
@@ -31,8 +31,8 @@ from rocketns._fast.connections.connection cimport (
     keep, receive_some, send_output, send_wire
 )
 from rocketns._fast.connections.hosts cimport (
-    ADDRESS_ROOM, CONNECTIONS, HOSTS, INPUT, TEXT_ROOM, TLS, Hosts, claim_host, ended_of, find_host, join_ring,
-    may_connect, release_host, next_turn, write_peer
+    ADDRESS_ROOM, CONNECTIONS, HOSTS, INPUT, OF_CONNECTIONS, TEXT_ROOM, TLS, Hosts, claim_host, find_host, join_ring,
+    next_turn, release_host, spend_token, write_peer
 )
 from rocketns._fast.connections.messages cimport (
     CLOSED, OPENED, OPENED_LISTENER_SHIFT, TLS_WANTED, Message, free_message, message_with, new_message, push
@@ -43,14 +43,13 @@ from rocketns._fast.reactor.connection_table cimport (
 )
 from rocketns._fast.reactor.reactor_state cimport (
     HANDSHAKE_BYTES, IN_USE, LISTENING, NOT_USABLE, UNFINISHED_MESSAGE_BYTES, UNKNOWN, WANTED, ContextState, Shared, Tls,
-    assert_reactor, flags_of_peer, id_of, must_wait
+    assert_reactor, id_of, must_wait
 )
-from rocketns._fast.reactor.turns cimport finish_turn, resume, process_records
+from rocketns._fast.reactor.turns cimport admit, finish_turn, process_records, resume
 from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_MOD, EPOLLERR, EPOLLHUP, EPOLLIN, IPPROTO_TCP, MSG_DONTWAIT, MSG_PEEK, SO_RCVBUF, SO_SNDBUF, SOCK_CLOEXEC,
-    SOCK_NONBLOCK, SOL_SOCKET, TCP_NODELAY, accept4, epoll_ctl, epoll_event, monotonic_ns, recv, set_int, sockaddr,
-    sockaddr_storage, socklen_t
+    SOCK_NONBLOCK, SOL_SOCKET, TCP_NODELAY, accept4, epoll_ctl, epoll_event, monotonic_ns, recv, set_int
 )
 from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock
 from rocketns._fast.tls.openssl cimport HAS_FAILED, IS_DONE, X509, Progress, new_session, openssl, shake_hands
@@ -72,53 +71,22 @@ cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil:
     reactor.is_accepting = accepting
 
 
-cdef bint is_stranger(Shared *shared, const sockaddr_storage *address) noexcept nogil:
-    """Any reactor's thread. Whether no network has the address. That of a balancer which sends PROXY headers must be in
-    one."""
-    cdef Peer peer
-    cdef bint is_one
-    if not load(&shared.policy.closes_strangers):
-        return False
-    read_socket_address(address, &peer)
-    pthread_mutex_lock(&shared.policy.mutex)
-    is_one = load(&shared.policy.closes_strangers) and flags_of_peer(&shared.policy, &peer) == 0
-    pthread_mutex_unlock(&shared.policy.mutex)
-    if is_one:
-        add(&shared.policy.strangers_closed, 1)
-    return is_one
-
-
-cdef bint host_may_connect(Reactor *reactor, int fd) noexcept nogil:
-    """Reactor thread only. Whether the peer's host may open a connection now.
+cdef bint may_stay(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Reactor thread only. Whether a new connection, which counts already, is carried. It is judged by its network here,
+    so that of a balancer which sends PROXY headers must be in one.
 
     Where control has half of `connections_max` ends to take note of, a host to which some of them belong waits for it.
     """
-    cdef char address[ADDRESS_ROOM]
-    cdef Peer peer
-    cdef Hosts *table = reactor.shared.hosts
-    cdef bint is_behind = load(&reactor.shared.gone) > reactor.shared.limits.connections_max // 2
-    if not load(&table.cost_ns[CONNECTIONS]) and not is_behind:
-        return True
-    write_peer(fd, address, &peer)
-    if is_behind and ended_of(table, address):
-        add(&reactor.shared.turned_away, 1)
-        return False
-    return not load(&table.cost_ns[CONNECTIONS]) or may_connect(table, address, reactor.now_ms)
-
-
-cdef bint may_stay(Reactor *reactor, int fd, const sockaddr_storage *address) noexcept nogil:
-    """Reactor thread only. Whether a connection is carried. If so it counts.
-
-    It counts before the count is compared, so reactors that accept at the same time keep the limit.
-    """
     cdef Shared *shared = reactor.shared
-    if is_stranger(shared, address) or not host_may_connect(reactor, fd):
+    cdef Hosts *hosts = shared.hosts
+    if load(&shared.policy.closes_strangers) and not admit(&shared.policy, &reactor.policy_copy, connection):
         return False
-    if add(&shared.connections, 1) <= shared.limits.connections_max:
-        return True
-    add(&shared.connections, -1)
-    add(&shared.turned_away, 1)
-    return False
+    if load(&shared.connections) > shared.limits.connections_max or (
+        load(&shared.gone) > shared.limits.connections_max // 2 and load(&hosts.hosts[connection.host].ended)
+    ):
+        add(&shared.turned_away, 1)
+        return False
+    return not load(&hosts.cost_ns[CONNECTIONS]) or spend_token(hosts, connection.host, OF_CONNECTIONS, reactor.now_ms)
 
 
 cdef Reactor *next_carrier(Reactor *reactor) noexcept nogil:
@@ -128,22 +96,29 @@ cdef Reactor *next_carrier(Reactor *reactor) noexcept nogil:
 
 
 cdef void begin(Reactor *reactor, int fd, uint8_t listener) noexcept nogil:
-    """Reactor thread only. Make a connection of an accepted socket, for the reactor whose turn it is."""
+    """Reactor thread only. Make a connection of an accepted socket, for the reactor whose turn it is. One that may not
+    stay is closed at once: if it were kept waiting, it would have a descriptor."""
     cdef Shared *shared = reactor.shared
     cdef Reactor *target = next_carrier(reactor)
     cdef Connection *connection = <Connection *>calloc(1, sizeof(Connection))
+    cdef char address[ADDRESS_ROOM]
     if connection == NULL:
         close(fd)
-        add(&shared.connections, -1)
         return
+    connection.fd, connection.stage, connection.ending, connection.listener = fd, NEW, FAILED, listener
+    connection.active_ms, connection.idle_ms_max = reactor.now_ms, load(&shared.idle_ms_max)
+    add(&shared.connections, 1)
+    write_peer(fd, address, &connection.peer)
+    connection.host = claim_host(shared.hosts, address)
+    if not may_stay(reactor, connection):
+        release_connection(shared, connection, FAILED)
+        return
+    reactor.has_accepted = True
     set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1)
     if shared.limits.send_buffer_bytes > 0:
         set_int(fd, SOL_SOCKET, SO_SNDBUF, shared.limits.send_buffer_bytes)
     if shared.limits.receive_buffer_bytes > 0:
         set_int(fd, SOL_SOCKET, SO_RCVBUF, shared.limits.receive_buffer_bytes)
-    connection.fd, connection.stage, connection.ending, connection.host = fd, NEW, FAILED, HOSTS
-    connection.active_ms, connection.listener = reactor.now_ms, listener
-    connection.idle_ms_max = load(&shared.idle_ms_max)
     if target == reactor:
         adopt(reactor, connection)
     else:
@@ -151,46 +126,19 @@ cdef void begin(Reactor *reactor, int fd, uint8_t listener) noexcept nogil:
 
 
 cdef void accept_some(Reactor *reactor) noexcept nogil:
-    """Reactor thread only. One of the listening sockets has connections. One that may not stay is closed at once: if it
-    were kept waiting, it would have a descriptor."""
-    cdef sockaddr_storage address
-    cdef socklen_t length
+    """Reactor thread only. One of the listening sockets has connections."""
     cdef int listener, fd
     assert_reactor(reactor, "accept_some")
     for listener in range(reactor.listeners):
         for _ in range(ACCEPTED_AT_ONCE_MAX):
-            length = sizeof(sockaddr_storage)
-            fd = accept4(reactor.listen_fds[listener], <sockaddr *>&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC)
+            fd = accept4(reactor.listen_fds[listener], NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)
             if fd < 0 and errno == EINTR:
                 continue
             if fd < 0:
                 if errno == EMFILE or errno == ENFILE or errno == ENOBUFS or errno == ENOMEM:
                     listen_again(reactor, False)
                 break
-            if may_stay(reactor, fd, &address):
-                reactor.has_accepted = True
-                begin(reactor, fd, <uint8_t>listener)
-            else:
-                close(fd)
-
-
-cdef void assign_peer(Reactor *reactor, Connection *connection, char *socket_address) noexcept nogil:
-    """The owner of the connection only, which holds no bytes. Whose it is: the socket's host, and the announced one where
-    only trusted proxies announce hosts. Else any peer may announce any address: then it is in no network.
-
-    ``socket_address`` has ADDRESS_ROOM.
-    """
-    cdef Hosts *table = reactor.shared.hosts
-    cdef const char *address = socket_address
-    write_peer(connection.fd, socket_address, &connection.peer)
-    if connection.is_announced:
-        connection.peer.has_address = False
-    if connection.is_announced and reactor.shared.limits.trusts_announced:
-        address = connection.address
-        read_text(connection.address, &connection.peer)
-    if connection.host < HOSTS:
-        release_host(table, connection.host)
-    connection.host = claim_host(table, address)
+            begin(reactor, fd, <uint8_t>listener)
 
 
 cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
@@ -199,7 +147,6 @@ cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
     False: nothing came yet, or the handshake thread has it now, or it was closed.
     """
     cdef uint8_t first
-    cdef char address[ADDRESS_ROOM]
     cdef ssize_t got = recv(connection.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT)
     if got < 0 and (errno == EAGAIN or errno == EINTR):
         return False
@@ -208,8 +155,7 @@ cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
         return False
     if got == 1:
         connection.stage = DETECTING
-        assign_peer(reactor, connection, address)
-        if report_opened(reactor, connection, address):
+        if report_opened(reactor, connection):
             return True
     close_connection(reactor, connection, PEER_CLOSED if got == 0 else FAILED)
     return False
@@ -249,14 +195,18 @@ cdef Message *message_of_opened(
     return message
 
 
-cdef bint report_opened(Reactor *reactor, Connection *connection, const char *socket_address) noexcept nogil:
+cdef bint report_opened(Reactor *reactor, Connection *connection) noexcept nogil:
     """Reactor thread only. Tell control of a connection and its peer; False where there is no memory.
 
     The close notice is made here, so its allocation cannot fail later. Both are pushed by this thread to one queue, so
     control sees OPENED before any frame of the connection, and CLOSED after the last.
     """
     cdef bint keeps_address = reactor.shared.counts_clients
-    cdef Message *message = message_of_opened(reactor, connection, socket_address)
+    cdef char socket_address[ADDRESS_ROOM]
+    cdef Peer ignored
+    cdef Message *message
+    write_peer(connection.fd, socket_address, &ignored)
+    message = message_of_opened(reactor, connection, socket_address)
     if message == NULL:
         return False
     connection.close_notice = new_message(CLOSED, id_of(reactor, connection))
@@ -283,20 +233,16 @@ cdef void adopt(Reactor *reactor, Connection *connection) noexcept nogil:
     The thread that had it touched it no more after its push, see connection.pxd. The input of the last kind is what came
     behind its first bytes: records if it has TLS.
     """
-    cdef char address[ADDRESS_ROOM]
-    cdef Peer ignored
+    # It may have been judged by a policy that this reactor has not seen.
+    refresh_policy(&reactor.shared.policy, &reactor.policy_copy)
     if reactor.shakes_hands:
         connection.stage, connection.began_ms = UNDECIDED, reactor.now_ms
-        assign_peer(reactor, connection, address)
     if not insert_connection(reactor, connection):
         release_connection(reactor.shared, connection, FAILED)
     elif reactor.shakes_hands:
         join_ring(reactor.waiting, &connection.queued, connection.host)
     elif connection.stage == CARRIED:
-        # The connection may have been judged by a policy that this reactor has not seen.
-        refresh_policy(&reactor.shared.policy, &reactor.policy_copy)
-        write_peer(connection.fd, address, &ignored)
-        if not report_opened(reactor, connection, address):
+        if not report_opened(reactor, connection):
             connection.is_failed = True
         elif connection.tls == NULL:
             resume(reactor, connection)
@@ -324,8 +270,12 @@ cdef inline bint is_trusted(const Shared *shared, const Connection *connection) 
 
 
 cdef size_t read_proxy(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil:
-    """Handshake thread only. The size of the PROXY header; 0 if there is none, or if it is not whole."""
-    cdef char address[ADDRESS_ROOM]
+    """Handshake thread only. The size of the PROXY header; 0 if there is none, or if it is not whole.
+
+    From here on the connection is that of the announced host, if only trusted proxies announce hosts. Else any peer may
+    announce any address: then it stays the socket's, and is in no network.
+    """
+    cdef Hosts *hosts = reactor.shared.hosts
     cdef ProxyHeader header
     cdef Header found
     if size < DETECTION_BYTES:
@@ -349,8 +299,13 @@ cdef size_t read_proxy(Reactor *reactor, Connection *connection, const uint8_t *
             fail(connection, FAILED)
             return 0
         connection.is_announced = True
-        charge_bytes(reactor, INPUT, connection, 0)
-        assign_peer(reactor, connection, address)
+        connection.peer.has_address = False
+        connection.access_generation = 0  # it was judged by the socket's address
+        if reactor.shared.limits.trusts_announced:
+            read_text(connection.address, &connection.peer)
+            charge_bytes(reactor, INPUT, connection, 0)
+            release_host(hosts, connection.host)
+            connection.host = claim_host(hosts, connection.address)
     return header.size
 
 

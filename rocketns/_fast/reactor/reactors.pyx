@@ -209,9 +209,8 @@ cdef class Reactors:
                 return
             if message.kind == CLOSED or message.kind == REFUSED:
                 add(&self.shared.gone, -1)
-                if message.queued.host < HOSTS:
-                    add(&self.shared.hosts.hosts[message.queued.host].ended, -1)
-                    release_host(self.shared.hosts, message.queued.host)
+                add(&self.shared.hosts.hosts[message.queued.host].ended, -1)
+                release_host(self.shared.hosts, message.queued.host)
             deliver_one(message, receiver)
 
     def done_with(self, int64_t frame_bytes, uint16_t host):

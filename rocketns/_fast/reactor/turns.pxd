@@ -1,8 +1,10 @@
 """What compiled callers may use of turns.pyx."""
 
+from rocketns._fast.access.policy cimport Policy, PolicyCopy
 from rocketns._fast.connections.connection cimport Buffer, Connection
 from rocketns._fast.reactor.reactor_state cimport Reactor
 
+cdef bint admit(Policy *policy, PolicyCopy *copy, Connection *connection) noexcept nogil
 cdef void end_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil
 cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil
 cdef void process_records(Reactor *reactor, Connection *connection) noexcept nogil

@@ -10,7 +10,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from rocketns._fast.access.networks cimport MAY_LOOK_UP
-from rocketns._fast.access.policy cimport PolicyCopy, Policy, copy_policy
+from rocketns._fast.access.policy cimport copy_policy
 from rocketns._fast.codec.proxy_header cimport DETECTION_BYTES
 from rocketns._fast.codec.wire cimport MALFORMED, NEED_MORE, frame_size, read_uint32
 from rocketns._fast.connections.connection cimport (
@@ -18,7 +18,7 @@ from rocketns._fast.connections.connection cimport (
     WITHOUT_CONTEXT, drop, keep, make_room, receive_some, send_wire
 )
 from rocketns._fast.connections.hosts cimport (
-    INPUT, KINDS, OF_BROKERS, OF_STRANGERS, OUTPUT, REQUESTS, TLS, Hosts, join_ring, may_ask, next_turn
+    INPUT, KINDS, OF_BROKERS, OF_STRANGERS, OUTPUT, REQUESTS, TLS, Hosts, join_ring, next_turn, spend_token
 )
 from rocketns._fast.connections.messages cimport FRAME, DELIVERED, Message, message_with, push
 from rocketns._fast.reactor.answers cimport answer, header_end, next_due, refuse, send_written
@@ -169,7 +169,7 @@ cdef bint process_frame(Reactor *reactor, Connection *connection, uint8_t *frame
     cdef Hosts *hosts = reactor.shared.hosts
     cdef int bucket = OF_BROKERS if connection.is_broker else OF_STRANGERS
     if load(&hosts.cost_ns[REQUESTS]) and not (
-        connection.is_let_through or may_ask(hosts, connection.host, bucket, reactor.now_ms)
+        connection.is_let_through or spend_token(hosts, connection.host, bucket, reactor.now_ms)
     ):
         return refuse(reactor, connection, frame, size) or hand_over(
             reactor, connection, frame, header_end(frame, size), True
