@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 
 from rocketns._fast.access.networks cimport Networks, Peer, flags_of as flags_of_all, read_text
 from rocketns._fast.access.policy cimport (
-    Decisions, Digest, LookupKeys, digest_lookup, is_remembered, new_decisions, remember
+    Digest, LookupKeys, digest_lookup, is_remembered, new_decisions, remember
 )
 from rocketns._fast.codec.requests cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request
 from rocketns._fast.codec.wire cimport HEAD_BYTES
@@ -29,7 +29,7 @@ cdef Digest as_digest(bytes data) except *:
 def flags_of(Networks networks not None, bytes address not None):
     """The flags of all networks that contain the address of 16 bytes, together."""
     assert len(address) == 16
-    return flags_of_all(&networks.table, <const uint8_t *>address)
+    return flags_of_all(&networks.table, <const uint8_t *>address, False)
 
 
 def siphash(bytes data):
@@ -72,7 +72,7 @@ def peer_of(bytes address):
 cdef class DecisionTable:
     """A table of decisions of its own."""
 
-    cdef Decisions *decisions
+    cdef Digest *decisions
 
     def __cinit__(self):
         self.decisions = new_decisions()

@@ -5,8 +5,8 @@ from libc.stdlib cimport calloc, free
 
 from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.connections.hosts cimport (
-    CONNECTIONS, OF_BROKERS, OF_CONNECTIONS, OF_STRANGERS, REQUESTS, TEXT_ROOM, HostRing, HostTable, claim_host, find_host, join_ring,
-    leave_ring, next_turn, release_host, spend_token
+    CONNECTIONS, OF_BROKERS, OF_CONNECTIONS, OF_STRANGERS, REQUESTS, TEXT_ROOM, HostRing, HostTable, claim_host,
+    find_host, join_ring, leave_ring, next_turn, release_host, spend_token
 )
 from rocketns._fast.system.threads cimport load
 

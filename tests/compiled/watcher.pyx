@@ -58,8 +58,9 @@ cdef class Watcher:
         pthread_mutex_destroy(&self.second)
 
     cdef void look(self, const RouteRequest *request, Look *seen) noexcept nogil:
+        cdef int view = 1 if self.slots.routes.views else 0
         seen.routes = self.slots.routes
-        write_answer(&self.slots.routes, request, 1 if self.slots.routes.views else 0, 0, 513, seen.bytes, ROOM, &seen.answer)
+        write_answer(&self.slots.routes, request, view, 0, 513, seen.bytes, ROOM, &seen.answer)
 
     cdef bint has_changed(self, const RouteRequest *request) noexcept nogil:
         """Since `before`."""

@@ -51,12 +51,8 @@ class Rates(Protocol):
         """Hosts of which requests or connections were refused since the last call, and how many; not forgotten ones."""
 
     @property
-    def refused_requests(self) -> int:
-        """How many since the start."""
-
-    @property
-    def refused_connections(self) -> int:
-        """Likewise."""
+    def refused(self) -> tuple[int, int]:
+        """Requests and connections since the start."""
 
 
 class _Host:
@@ -89,8 +85,7 @@ class HostRates:
         self._sets: list[dict[str, _Host]] = [{} for _ in range(sets)]
         self._requests_ns = 0
         self._connections_ns = 0
-        self.refused_requests = 0
-        self.refused_connections = 0
+        self.refused = 0, 0
 
     def limit(self, requests: int, connections: int) -> None:
         self._requests_ns, self._connections_ns = cost_ns(requests), cost_ns(connections)
@@ -102,7 +97,7 @@ class HostRates:
         if at.take(OF_BROKERS if is_broker else OF_STRANGERS, self._requests_ns, now_ms * NS_PER_MS):
             return True
         at.requests += 1
-        self.refused_requests += 1
+        self.refused = self.refused[0] + 1, self.refused[1]
         return False
 
     def may_connect(self, host: str, now_ms: int) -> bool:
@@ -112,7 +107,7 @@ class HostRates:
         if at.take(OF_CONNECTIONS, self._connections_ns, now_ms * NS_PER_MS):
             return True
         at.connections += 1
-        self.refused_connections += 1
+        self.refused = self.refused[0], self.refused[1] + 1
         return False
 
     def drain_refused(self) -> list[tuple[str, int, int]]:

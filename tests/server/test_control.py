@@ -83,8 +83,8 @@ class Served:
         self.time, self.order, self.good = time, cast(list[str], []), good
         self.deferred, self.measures = NoneDeferred(), None
 
-    def serve(self, peer: Peer, waiting: WaitingFrame, _epoch: int) -> bool:
-        assert not waiting.is_refused
+    def serve(self, peer: Peer, waiting: WaitingFrame, *, may_defer: bool) -> bool:
+        assert (waiting.is_refused, may_defer) == (False, False)
         self.time.ns += MS
         peer.end_request()
         self.order.append(peer.host)

@@ -46,17 +46,14 @@ def loop(monkeypatch: pytest.MonkeyPatch) -> Loop:
     return made
 
 
-class Epochs:
-    """Epochs up to ``applied`` are."""
+class Frames:
+    """Whether all have taken effect."""
 
-    applied = 0
-
-    def is_applied(self, epoch: int) -> bool:
-        return epoch <= self.applied
+    is_applied = False
 
 
-def deferred_of(epochs: Epochs) -> DeferredLookups:
-    return DeferredLookups(cast(Reactors, epochs))
+def deferred_of(frames: Frames) -> DeferredLookups:
+    return DeferredLookups(cast(Reactors, frames))
 
 
 def nothing() -> None:
@@ -64,23 +61,23 @@ def nothing() -> None:
 
 
 @pytest.mark.usefixtures("loop")
-def test_lookups_wait_for_their_epoch_and_not_for_later_ones() -> None:
-    epochs, answered = Epochs(), [0]
-    deferred = deferred_of(epochs)
-    assert deferred.defer(1, "client", lambda: answered.append(1))
-    assert deferred.defer(2, "client", lambda: answered.append(2))
+def test_lookups_wait_until_all_frames_have_taken_effect() -> None:
+    frames, answered = Frames(), [0]
+    deferred = deferred_of(frames)
+    assert deferred.defer("client", lambda: answered.append(1))
+    assert deferred.defer("client", lambda: answered.append(2))
     deferred.answer_due()
     assert answered == [0]
-    epochs.applied = 1
+    frames.is_applied = True
     deferred.answer_due()
-    assert answered == [0, 1]
+    assert answered == [0, 1, 2]
 
 
 def test_a_lookup_waits_20_ms_at_most(loop: Loop) -> None:
-    deferred, answered = deferred_of(Epochs()), [0]
-    deferred.defer(1, "client", lambda: answered.append(1))
+    deferred, answered = deferred_of(Frames()), [0]
+    deferred.defer("client", lambda: answered.append(1))
     loop.pass_s(DEFERRED_S_MAX / 2)
-    deferred.defer(1, "client", lambda: answered.append(2))
+    deferred.defer("client", lambda: answered.append(2))
     loop.pass_s(DEFERRED_S_MAX / 2)
     assert answered == [0, 1]
     loop.pass_s(DEFERRED_S_MAX / 2)
@@ -90,18 +87,18 @@ def test_a_lookup_waits_20_ms_at_most(loop: Loop) -> None:
 
 @pytest.mark.usefixtures("loop")
 def test_few_lookups_of_a_host_wait() -> None:
-    epochs = Epochs()
-    deferred = deferred_of(epochs)
-    assert all(deferred.defer(1, "greedy", nothing) for _ in range(DEFERRED_OF_HOST_MAX))
-    assert not deferred.defer(1, "greedy", nothing)
-    assert deferred.defer(1, "modest", nothing)
-    epochs.applied = 1
+    frames = Frames()
+    deferred = deferred_of(frames)
+    assert all(deferred.defer("greedy", nothing) for _ in range(DEFERRED_OF_HOST_MAX))
+    assert not deferred.defer("greedy", nothing)
+    assert deferred.defer("modest", nothing)
+    frames.is_applied = True
     deferred.answer_due()
-    assert deferred.defer(2, "greedy", nothing)
+    assert deferred.defer("greedy", nothing)
 
 
 @pytest.mark.usefixtures("loop")
 def test_few_lookups_of_all_hosts_wait() -> None:
-    deferred = deferred_of(Epochs())
-    assert all(deferred.defer(1, f"host {number}", nothing) for number in range(DEFERRED_MAX))
-    assert not deferred.defer(1, "one more", nothing)
+    deferred = deferred_of(Frames())
+    assert all(deferred.defer(f"host {number}", nothing) for number in range(DEFERRED_MAX))
+    assert not deferred.defer("one more", nothing)

@@ -91,7 +91,7 @@ class VirtualConnection:
                 break
             self.in_flight += 1
             self._reactors.queued_bytes += size + FRAME_COST_BYTES
-            self._reactors.push("frame", self.number, bytes(self.buffer[at : at + size]), False, 1)
+            self._reactors.push("frame", self.number, bytes(self.buffer[at : at + size]), False)
             self._reactors.arrived += 1
             at += size
         del self.buffer[:at]
@@ -193,10 +193,8 @@ class VirtualReactors:
             getattr(receiver, name)(*arguments)
 
     @property
-    def has_more(self) -> bool:
+    def has_news(self) -> bool:
         return bool(self._messages)
-
-    has_news = has_more
 
     # Connections.
 
@@ -235,14 +233,12 @@ class VirtualReactors:
     def limit_idle(self, idle_ms_max: int) -> None:
         self.idle_ms_max = idle_ms_max
 
-    def end_frame(self, _epoch: int) -> None:
+    def end_frame(self) -> None:
         self.arrived -= 1
 
-    def is_applied(self, _epoch: int) -> bool:
+    @property
+    def is_applied(self) -> bool:
         return self.arrived == 0
-
-    def next_epoch(self) -> None:
-        """There is one epoch."""
 
     def done_with(self, frame_bytes: int, _host: int) -> None:
         self.queued_bytes -= frame_bytes + FRAME_COST_BYTES

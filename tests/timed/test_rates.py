@@ -39,8 +39,7 @@ def reports(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def refused(server: TimedServer) -> tuple[int, int]:
-    rates = server.controller.facts.reactors.hosts
-    return rates.refused_requests, rates.refused_connections
+    return server.controller.facts.reactors.hosts.refused
 
 
 @pytest.mark.parametrize(("code", "binary"), [(ROUTE, False), (LIST, True)], ids=["lookups", "binary lists"])

@@ -39,7 +39,7 @@ def receive(server: TimedServer, connection: ReactorConnection, data: bytes) -> 
     at = 0
     while at < len(data):
         size = next_frame(data, at, FRAME_BYTES_MAX)
-        server.transport.frame(connection._number, data[at : at + size], False, 0)
+        server.controller.core.control.submit(connection, data[at : at + size])
         at += size
 
 

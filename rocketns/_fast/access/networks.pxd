@@ -33,8 +33,7 @@ cdef struct NetworkTable:
     size_t count
 
 cdef bint is_ipv4(const uint8_t *address) noexcept nogil
-cdef int flags_of(const NetworkTable *table, const uint8_t *address) noexcept nogil
-cdef int first_flags_of(const NetworkTable *table, const uint8_t *address) noexcept nogil
+cdef int flags_of(const NetworkTable *table, const uint8_t *address, bint only_first) noexcept nogil
 
 cdef class Networks:
     cdef NetworkTable table  # fixed

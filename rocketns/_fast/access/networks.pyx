@@ -33,17 +33,8 @@ cdef inline uint64_t mask_of(int bits) noexcept nogil:
     return UINT64_MAX if bits >= 64 else ~(UINT64_MAX >> bits)
 
 
-cdef int flags_of(const NetworkTable *table, const uint8_t *address) noexcept nogil:
-    """Any thread. The flags of all networks that contain the address, together."""
-    return collect_flags(table, address, False)
-
-
-cdef int first_flags_of(const NetworkTable *table, const uint8_t *address) noexcept nogil:
-    """Any thread. The flags of the first network that contains the address; 0 where none does."""
-    return collect_flags(table, address, True)
-
-
-cdef inline int collect_flags(const NetworkTable *table, const uint8_t *address, bint only_first) noexcept nogil:
+cdef int flags_of(const NetworkTable *table, const uint8_t *address, bint only_first) noexcept nogil:
+    """Any thread. The flags of all networks that contain the address, together, or of the first one; 0 if none does."""
     cdef uint64_t first = read_word(address), second = read_word(address + 8)
     # An IPv4 address: the bits of ::ffff:0:0/96 count, whatever the mask says. So it is in no wider network of IPv6.
     cdef uint64_t at_least = MAPPED_MASK if first == 0 and second >> IPV4_BITS == 0xFFFF else 0
@@ -89,7 +80,7 @@ cdef class Networks:
     def first_flags_of(self, bytes address not None):
         if len(address) != ADDRESS_BYTES:
             raise ValueError(f"an address of {len(address)} bytes: {ADDRESS_BYTES} expected")
-        return first_flags_of(&self.table, <const uint8_t *>address)
+        return flags_of(&self.table, <const uint8_t *>address, True)
 
 
 cdef extern from * nogil:

@@ -30,21 +30,15 @@ cdef enum:
     BUCKET_DECISIONS = 4  # as many as fit into a cache line
     DIGESTED_BYTES_MAX = 4096  # of ext fields. Lookups with more are for control
 
-cdef struct Decision:
-    int64_t words[2]  # atomic
-
-cdef struct Decisions:
-    Decision decisions[DECISIONS_MAX]
-
 cdef struct Digest:
-    uint64_t words[2]
+    int64_t words[2]  # in the table: atomic
 
 # The keys of one policy, for each word: of ext fields in JSON, and in binary headers.
 cdef struct LookupKeys:
     HashKey forms[2][2]
 
-cdef Decisions *new_decisions() noexcept nogil
-cdef void remember(Decisions *decisions, const Digest *digest) noexcept nogil
+cdef Digest *new_decisions() noexcept nogil
+cdef void remember(Digest *decisions, const Digest *digest) noexcept nogil
 
 
 cdef inline bint digest_lookup(
@@ -57,23 +51,22 @@ cdef inline bint digest_lookup(
     if request.ext.length > DIGESTED_BYTES_MAX:
         return False
     for word in range(2):
-        digest.words[word] = hash_bytes(request.ext.start, request.ext.length, &keys.forms[request.is_binary][word])
+        digest.words[word] = <int64_t>hash_bytes(
+            request.ext.start, request.ext.length, &keys.forms[request.is_binary][word]
+        )
     return True
 
 
-cdef inline const Decision *bucket_of(const Decisions *decisions, const Digest *digest) noexcept nogil:
-    return &decisions.decisions[digest.words[0] & <uint64_t>(DECISIONS_MAX - BUCKET_DECISIONS)]
+cdef inline const Digest *bucket_of(const Digest *decisions, const Digest *digest) noexcept nogil:
+    return &decisions[digest.words[0] & (DECISIONS_MAX - BUCKET_DECISIONS)]
 
 
-cdef inline bint is_remembered(const Decisions *decisions, const Digest *digest) noexcept nogil:
+cdef inline bint is_remembered(const Digest *decisions, const Digest *digest) noexcept nogil:
     """Any thread."""
-    cdef const Decision *bucket = bucket_of(decisions, digest)
+    cdef const Digest *bucket = bucket_of(decisions, digest)
     cdef int index
     for index in range(BUCKET_DECISIONS):
-        if (
-            load(&bucket[index].words[0]) == <int64_t>digest.words[0]
-            and load(&bucket[index].words[1]) == <int64_t>digest.words[1]
-        ):
+        if load(&bucket[index].words[0]) == digest.words[0] and load(&bucket[index].words[1]) == digest.words[1]:
             return True
     return False
 
@@ -88,13 +81,13 @@ cdef struct Policy:
     pthread_mutex_t mutex
     bint guards_lookups
     const NetworkTable *networks  # NULL: the generation is 0. Whoever calls `put_in_force` keeps them alive
-    Decisions *decisions  # NULL until a policy guards lookups; then fixed
+    Digest *decisions  # DECISIONS_MAX; NULL until a policy guards lookups, then fixed
     LookupKeys keys
 
 # What a reactor knows of a generation. Its thread only.
 cdef struct PolicyCopy:
     int64_t generation
-    Decisions *decisions
+    Digest *decisions
     LookupKeys keys
 
 cdef int put_in_force(Policy *policy, Networks networks, bint guards_lookups, bint closes_strangers) except -1

@@ -12,25 +12,25 @@ cdef extern from "<stdlib.h>" nogil:
     int posix_memalign(void **memory, size_t alignment, size_t size)
 
 
-cdef Decisions *new_decisions() noexcept nogil:
+cdef Digest *new_decisions() noexcept nogil:
     """Control only. An empty table, whose buckets are cache lines; NULL where there is no memory. `free` frees it.
 
     An empty place has two words of 0. No lookup is expected to have that digest before one with a chance of 2**-128.
     """
     cdef void *memory = NULL
-    if posix_memalign(&memory, sizeof(Decision) * BUCKET_DECISIONS, sizeof(Decisions)) != 0:
+    if posix_memalign(&memory, sizeof(Digest) * BUCKET_DECISIONS, sizeof(Digest) * DECISIONS_MAX) != 0:
         return NULL
-    memset(memory, 0, sizeof(Decisions))
-    return <Decisions *>memory
+    memset(memory, 0, sizeof(Digest) * DECISIONS_MAX)
+    return <Digest *>memory
 
 
-cdef void remember(Decisions *decisions, const Digest *digest) noexcept nogil:
+cdef void remember(Digest *decisions, const Digest *digest) noexcept nogil:
     """Control only. Where the bucket is full, the digest's own bits choose which of the others it replaces.
 
     Those of earlier policies are replaced like the others: nobody has their key any more.
     """
-    cdef Decision *bucket = <Decision *>bucket_of(decisions, digest)
-    cdef Decision *free_entry = &bucket[digest.words[1] & (BUCKET_DECISIONS - 1)]
+    cdef Digest *bucket = <Digest *>bucket_of(decisions, digest)
+    cdef Digest *free_entry = &bucket[digest.words[1] & (BUCKET_DECISIONS - 1)]
     cdef int index
     if is_remembered(decisions, digest):
         return
@@ -38,17 +38,18 @@ cdef void remember(Decisions *decisions, const Digest *digest) noexcept nogil:
         if load(&bucket[index].words[0]) == 0 and load(&bucket[index].words[1]) == 0:
             free_entry = &bucket[index]
             break
-    store(&free_entry.words[0], <int64_t>digest.words[0])
-    store(&free_entry.words[1], <int64_t>digest.words[1])
+    store(&free_entry.words[0], digest.words[0])
+    store(&free_entry.words[1], digest.words[1])
 
 
 cdef int put_in_force(Policy *policy, Networks networks, bint guards_lookups, bint closes_strangers) except -1:
-    """Control only. With keys of its own, so nothing that was remembered before is found. All that can fail comes first.
+    """Control only. With keys of its own, so nothing that was remembered before is found. All that can fail comes
+    first.
 
     The caller keeps ``networks`` until the next call has returned: a reactor reads them under the mutex.
     """
     cdef bytes secret = urandom(sizeof(LookupKeys))
-    cdef Decisions *decisions = policy.decisions
+    cdef Digest *decisions = policy.decisions
     if guards_lookups and decisions == NULL:
         decisions = new_decisions()
         if decisions == NULL:

@@ -85,8 +85,8 @@ cdef inline uint64_t zero_bytes(uint64_t word) noexcept nogil:
 
 
 cdef inline uint64_t special_bytes(uint64_t word, bint is_printable) noexcept nogil:
-    """Bits of the bytes that end a string, begin an escape, or are control characters; where it is to be printable, also
-    of those that are not ASCII. Beyond the first such byte there may be bits of others.
+    """Bits of the bytes that end a string, begin an escape, or are control characters; where it is to be printable,
+    also of those that are not ASCII. Beyond the first such byte there may be bits of others.
     """
     cdef uint64_t found = (word - 0x20 * ONE_BYTES) & ~word & 0x80 * ONE_BYTES
     found |= zero_bytes(word ^ c'"' * ONE_BYTES) | zero_bytes(word ^ c'\\' * ONE_BYTES)
@@ -179,8 +179,8 @@ cdef inline bint next_member(Cursor *cursor, Reading *reading, Text *key) noexce
 
 
 cdef inline bint skip_brackets(Cursor *cursor) noexcept nogil:
-    """Moves behind the bracket that closes the one at the cursor. Looks only at brackets and strings: numeric keys may have
-    no quotes.
+    """Moves behind the bracket that closes the one at the cursor. Looks only at brackets and strings: numeric keys may
+    have no quotes.
 
     If what was skipped is a JSON value, it is the whole value at the cursor; a parser has to check that.
     """

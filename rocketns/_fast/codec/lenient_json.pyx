@@ -1,4 +1,5 @@
-"""Parses the JSON that fastjson2 2.0.59 takes and orjson refuses; ``rocketns.protocol.json.fastjson`` says what that is.
+"""Parses the JSON that fastjson2 2.0.59 takes and orjson refuses; ``rocketns.protocol.json.fastjson`` says what that
+is.
 
 Every character is looked at once or twice, and no pattern is matched, so that the cost of a character has a bound.
 """
@@ -10,6 +11,7 @@ cdef enum:
 
 cdef Py_UCS4 END = 0x110000  # beyond every character
 
+cdef dict WORDS = {"null": None, "true": True, "false": False}
 cdef dict ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "F": "\f", "r": "\r", "v": "\v"}
 ESCAPES.update({str(code): chr(code) for code in range(8)})
 ESCAPES.update({char: char for char in "\"'\\/ #&(),.@[]_~"})
@@ -136,19 +138,11 @@ cdef class _Parser:
             if self.peek() in (c'L', c'B', c'S', c'F', c'D'):
                 self.at += 1
             return number
-        if self.takes("null"):
-            return None
-        if self.takes("true"):
-            return True
-        if self.takes("false"):
-            return False
+        for word, value in WORDS.items():
+            if self.text.startswith(word, self.at):
+                self.at += len(<str>word)
+                return value
         raise self.error("no value")
-
-    cdef bint takes(self, str word) except -1:
-        if not self.text.startswith(word, self.at):
-            return False
-        self.at += len(word)
-        return True
 
     cdef Py_ssize_t digits_end(self, Py_ssize_t at) noexcept:
         while is_digit(self.char_at(at)):

@@ -20,8 +20,8 @@ cdef enum:
     SSL_HEAD_BYTES = 5
 
 cdef bint are_extensions(const uint8_t *data, size_t size, int nesting) noexcept nogil:
-    """Any thread. As Netty's HAProxyMessage.readTlvs. Reads data[0] to data[size - 1], each byte once: a header has room
-    for 21,000 of them, and it is read before a connection's work is charged to its host.
+    """Any thread. As Netty's HAProxyMessage.readTlvs. Reads data[0] to data[size - 1], each byte once: a header has
+    room for 21,000 of them, and it is read before a connection's work is charged to its host.
     """
     cdef size_t at = 0, length
     if nesting > NESTING_MAX:

@@ -1,4 +1,5 @@
-"""The answers of reactors as Java writes them (``rocketns.protocol.encoding.encode_reply``): a route's head, and refusals.
+"""The answers of reactors as Java writes them (``rocketns.protocol.encoding.encode_reply``): a route's head, and
+refusals.
 
 ``version`` is the release of RocketMQ that the answers follow (``rocketns.protocol.codes.RELEASES``).
 """
@@ -34,7 +35,8 @@ cdef extern from *:
     static const char rocketns_newline[] = "\\n";
     static const char rocketns_no_route[] = "No topic route info in name server for the topic: ";
     static const char rocketns_see[] = "See https://rocketmq.apache.org/docs/faq/ for further details.";
-    static const char rocketns_see_5_5_0[] = "See https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.";
+    static const char rocketns_see_5_5_0[] =
+        "See https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.";
     static const char rocketns_busy[] = "[RATE]too many requests of this address, slow down";
     """
     const char *success_start "rocketns_success"

@@ -5,11 +5,11 @@ from libc.stdint cimport int32_t, uint32_t, uint8_t
 
 from rocketns._fast.codec.compact_json cimport Text
 
-# A request: with its code, flag and opaque a reactor may refuse it. All else is set where it is a lookup that a reactor can
-# answer: flag 0, a topic in ASCII, no zone. standard says which dialect of the body. language_code is LanguageCode's, or
-# NO_LANGUAGE.
-# is_signed: one of the ext fields is a Signature that is not empty. Only then the fields below it are set. ext is all ext
-# fields as they were sent: the JSON object with its brackets, or the pairs of a binary header.
+# A request: with its code, flag and opaque a reactor may refuse it. All else is set where it is a lookup that a reactor
+# can answer: flag 0, a topic in ASCII, no zone. standard says which dialect of the body. language_code is
+# LanguageCode's, or NO_LANGUAGE. is_signed: one of the ext fields is a Signature that is not empty. Only then the
+# fields below it are set. ext is all ext fields as they were sent: the JSON object with its brackets, or the pairs of a
+# binary header.
 cdef struct RouteRequest:
     int32_t code
     int32_t flag
@@ -33,9 +33,9 @@ cdef enum:
     NO_LANGUAGE = -1
     UNANSWERED = 3  # of a flag: the bits of a response and of a oneway request
 
-# The bytes of a recognised JSON header around its signature, its topic and its opaque: a client's next header mostly has
-# the same. The signature comes first: clients sort the fields, or have Java's HashMap. Without one `parts` has an empty
-# part between it and the topic.
+# The bytes of a recognised JSON header around its signature, its topic and its opaque: a client's next header mostly
+# has the same. The signature comes first: clients sort the fields, or have Java's HashMap. Without one `parts` has an
+# empty part between it and the topic.
 cdef struct Layout:
     bint is_learnt
     uint32_t parts[LAYOUT_PARTS]  # their lengths in `data`, one behind the other

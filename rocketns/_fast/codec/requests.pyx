@@ -1,15 +1,16 @@
 """Requests in both header forms, and GET_ROUTEINFO_BY_TOPIC as clients send it; everything else is for control.
 
 The compiled twin of ``rocketns.protocol.command.decode``, and of ``headers.decode_header`` for this one request;
-tests/fast/test_lookup.py holds them together. What is read here is well formed there, with the same numbers. Fields that
-do not touch the answer may be there in any number.
+tests/fast/test_lookup.py holds them together. What is read here is well formed there, with the same numbers. Fields
+that do not touch the answer may be there in any number.
 """
 
 from libc.stdint cimport INT32_MAX
 from libc.string cimport memcpy, strlen
 
 from rocketns._fast.codec.compact_json cimport (
-    COMPLETE, NOT_BEGUN, Cursor, Reading, is_text, left, match_bytes, next_member, scan_int, skip_plain, skip_value, take
+    COMPLETE, NOT_BEGUN, Cursor, Reading, is_text, left, match_bytes, next_member, scan_int, skip_plain, skip_value,
+    take
 )
 from rocketns._fast.codec.wire cimport (
     CODE_AT, FIELDS_LENGTH_AT, FIXED_BYTES, FLAG_AT, HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, LANGUAGE_AT,
@@ -26,7 +27,8 @@ cdef enum:
 
 cdef const char *language_names[LANGUAGES]
 language_names[:] = [
-    "JAVA", "CPP", "DOTNET", "PYTHON", "DELPHI", "ERLANG", "RUBY", "OTHER", "HTTP", "GO", "PHP", "OMS", "RUST", "NODE_JS",
+    "JAVA", "CPP", "DOTNET", "PYTHON", "DELPHI", "ERLANG", "RUBY", "OTHER", "HTTP", "GO", "PHP", "OMS", "RUST",
+    "NODE_JS",
 ]
 
 # Members of a JSON header, as bits.

@@ -8,7 +8,8 @@ cdef enum:
     MALFORMED = -1
     NEED_MORE = 0
 
-# Where a frame's parts are, in bytes: the length of what follows, a word of serialize type and header length, the header.
+# Where a frame's parts are, in bytes: the length of what follows, a word of serialize type and header length, the
+# header.
 cdef enum:
     LENGTH_BYTES = 4
     WORD_BYTES = 4

@@ -102,7 +102,9 @@ cdef dict read_fields(Cursor *cursor, int64_t ext_length, Py_ssize_t fields_max)
     return ext
 
 
-def read_binary_header(const unsigned char[::1] data, Py_ssize_t start, Py_ssize_t header_length, Py_ssize_t fields_max):
+def read_binary_header(
+    const unsigned char[::1] data, Py_ssize_t start, Py_ssize_t header_length, Py_ssize_t fields_max
+):
     cdef Cursor cursor
     cdef Text remark
     cdef const uint8_t *first

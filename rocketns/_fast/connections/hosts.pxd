@@ -7,9 +7,9 @@ connections, a further host shares one of them.
 A bucket of tokens is one number: the time until which its tokens are spent (the virtual scheduling of ITU-T I.371, also
 called GCRA). It is full when that time is over, so a host that asked for nothing in the last second needs no bucket.
 
-Work that waits, by host: hosts take turns, and what waits of a host keeps its order. So a host that queues much waits for
-itself. The same ring has messages to control, handshakes, and connections that wait until control caught up. All functions
-are for the thread that owns the ring.
+Work that waits, by host: hosts take turns, and what waits of a host keeps its order. So a host that queues much waits
+for itself. The same ring has messages to control, handshakes, and connections that wait until control caught up. All
+functions are for the thread that owns the ring.
 """
 
 from libc.stddef cimport size_t
@@ -29,8 +29,8 @@ cdef enum:
     HOST_BYTES = 48
     CACHE_LINE = 64
 
-# Kinds of bytes that a connection holds: input that is not worked off, answers that the peer has not taken, and OpenSSL's
-# memory for it.
+# Kinds of bytes that a connection holds: input that is not worked off, answers that the peer has not taken, and
+# OpenSSL's memory for it.
 cdef enum:
     INPUT = 0
     OUTPUT = 1

@@ -203,9 +203,5 @@ cdef class HostTable:
         return rows
 
     @property
-    def refused_requests(self):
-        return load(&self.table.refused[REQUESTS])
-
-    @property
-    def refused_connections(self):
-        return load(&self.table.refused[CONNECTIONS])
+    def refused(self):
+        return load(&self.table.refused[REQUESTS]), load(&self.table.refused[CONNECTIONS])

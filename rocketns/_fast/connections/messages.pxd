@@ -18,10 +18,9 @@ cdef enum MessageKind:
     # With OPENED come, each behind a 0: the peer's address; the socket's host, if a PROXY header announced the address;
     # and the certificate, if its names are proven.
     OPENED = 1  # a connection [number: that of its host; data: as above], `moment` 1 with TLS, above it its listener
-    # A request [number: 1 beyond the rate of its host; data: the frame, or its header if it is beyond], `moment` the epoch.
-    FRAME = 2
+    FRAME = 2  # a request [number: 1 beyond the rate of its host; data: the frame, or its header if it is beyond]
     CLOSED = 3  # a connection that was OPENED [number: an Ending]
-    REFUSED = 4  # a connection ended before it was OPENED [number: an Ending; data: its address, 0, a reason or nothing]
+    REFUSED = 4  # one that ended before it was OPENED [number: an Ending; data: its address, 0, a reason or nothing]
     TLS_WANTED = 25  # a connection begins with TLS, and there is no context
     DELIVERED = 20  # the peer took the answers that a REPLY asked about
     LOOKED_UP = 23  # a connection's first lookup at this reactor [number: language code or -1], `moment` its version
@@ -34,7 +33,7 @@ cdef enum MessageKind:
     RESUME = 11  # control caught up: stalled connections may hand over frames again
     STOP = 12
     MOVE = 14  # a connection of another thread, which control does not know [data: the Connection]
-    APPLIED = 24  # registrations that lookups wait for have taken effect
+    APPLIED = 24  # all frames have taken effect: lookups wait no longer
     SHED = 21  # close connections of this reactor: too many bytes are held [number: kind of bytes]
 
 # The bits of a REPLY's `moment`. Above them is the generation of the policy that lets the connection's lookups pass, or
@@ -64,19 +63,14 @@ cdef struct Queue:
     int wake_fd
 
 
-cdef inline Message *new_message(MessageKind kind, uint64_t connection) noexcept nogil:
-    """Any thread. NULL where there is no memory."""
-    cdef Message *message = <Message *>calloc(1, sizeof(Message))
-    if message != NULL:
-        message.kind, message.connection = kind, connection
-    return message
-
-
-cdef inline Message *message_with(MessageKind kind, uint64_t connection, size_t size) noexcept nogil:
+cdef inline Message *new_message(MessageKind kind, uint64_t connection, size_t size) noexcept nogil:
     """Any thread. A message with room for so many bytes of data; NULL where there is no memory."""
-    cdef Message *message = new_message(kind, connection)
-    if message != NULL and size:
-        message.data, message.size = <uint8_t *>malloc(size), size
+    cdef Message *message = <Message *>calloc(1, sizeof(Message))
+    if message == NULL:
+        return NULL
+    message.kind, message.connection, message.size = kind, connection, size
+    if size:
+        message.data = <uint8_t *>malloc(size)
         if message.data == NULL:
             free(message)
             return NULL

@@ -6,23 +6,22 @@ A lookup without a route may be deferred: see answers.pxd.
 All functions are for the reactor's thread.
 """
 
-from libc.stdint cimport uint16_t, uint32_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-from rocketns._fast.access.networks cimport ADDRESS_BYTES, first_flags_of, is_ipv4
+from rocketns._fast.access.networks cimport ADDRESS_BYTES, flags_of, is_ipv4
 from rocketns._fast.access.policy cimport may_look_up
 from rocketns._fast.codec.compact_json cimport Text
 from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, SYSTEM_BUSY, TOO_MANY_REQUESTS, put_error
 from rocketns._fast.codec.requests cimport (
     UNANSWERED, RouteRequest, follows_layout, learn_layout, read_request, recognise_request
 )
-from rocketns._fast.codec.wire cimport HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, read_uint32
 from rocketns._fast.connections.connection cimport make_room, send_answers
 from rocketns._fast.connections.hosts cimport HOSTS
 from rocketns._fast.connections.messages cimport LOOKED_UP
 from rocketns._fast.reactor.reactor_state cimport (
-    DEFERRED_MAX, EPOCHS, LAYOUTS, Limits, assert_reactor, id_of, notify_control
+    DEFERRED_MAX, LAYOUTS, Limits, assert_reactor, id_of, notify_control
 )
 from rocketns._fast.routes.asked_topics cimport HOST_NUMBERS, count_lookup, note_missed
 from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM, Answer, Routes, write_answer
@@ -35,29 +34,18 @@ assert_equal(HOST_NUMBERS, HOSTS)
 cdef enum:
     DEFERRED_OF_HOST_MAX = 16
     DEFERRED_BYTES_MAX = 4096  # of one frame
-    THIS_ROUND = -2
-    NEXT_ROUND = -1
-
-
-cdef bint is_applied(const Shared *shared, int64_t epoch) noexcept nogil:
-    """Any thread. Whether all frames of this epoch and of earlier ones have ended.
-
-    Control notes whole epochs when a turn of its is over. In the last one nothing arrives while control has nothing to
-    do.
-    """
-    cdef int64_t applied = load(&shared.applied)
-    return applied >= epoch or (applied == epoch - 1 and load(&shared.arriving[epoch % EPOCHS]) == 0)
+    ROUNDS = 2  # the present one, and the next
 
 
 cdef bint defer(Reactor *reactor, const Connection *connection, const uint8_t *frame, size_t size) noexcept nogil:
     """Reactor thread only. Keep a copy of a lookup for `next_due`; False where it is to be answered at once.
 
-    `deferred` is raised before `next_due` reads `applied`, and control writes `applied` before it reads `deferred`: so
-    at least one of the two sees what the other wrote, and nobody waits for a wake-up that does not come.
+    `deferred` is raised before `next_due` reads `unapplied`, and control lowers `unapplied` before it reads `deferred`:
+    so at least one of the two sees what the other wrote, and nobody waits for a wake-up that does not come.
     """
     cdef Deferred *kept
     cdef uint16_t host = connection.host
-    if is_applied(reactor.shared, load(&reactor.shared.epoch)) and not reactor.has_accepted:
+    if load(&reactor.shared.unapplied) == 0 and not reactor.has_accepted:
         return False
     if reactor.deferred_count == DEFERRED_MAX or size > DEFERRED_BYTES_MAX:
         return False
@@ -69,7 +57,7 @@ cdef bint defer(Reactor *reactor, const Connection *connection, const uint8_t *f
         return False
     memcpy(kept.frame, frame, size)
     kept.connection, kept.size, kept.host = id_of(reactor, connection), <uint32_t>size, host
-    kept.behind, kept.until_ms = THIS_ROUND, monotonic_ms() + reactor.shared.limits.deferred_ms_max
+    kept.rounds_left, kept.until_ms = ROUNDS, monotonic_ms() + reactor.shared.limits.deferred_ms_max
     reactor.deferred_count += 1
     add(&reactor.shared.hosts.hosts[host].deferred, 1)
     add(&reactor.shared.deferred, 1)
@@ -82,7 +70,7 @@ cdef int deferred_wait_ms(const Reactor *reactor) noexcept nogil:
     if reactor.deferred_count == 0:
         return -1
     last = &reactor.deferred[(reactor.first_deferred + reactor.deferred_count - 1) % DEFERRED_MAX]
-    if last.behind < 0:
+    if last.rounds_left:
         return 0
     return <int>max(<int64_t>0, reactor.deferred[reactor.first_deferred].until_ms - monotonic_ms())
 
@@ -95,19 +83,18 @@ cdef void end_round(Reactor *reactor) noexcept nogil:
     while left:
         left -= 1
         kept = &reactor.deferred[(reactor.first_deferred + left) % DEFERRED_MAX]
-        if kept.behind >= 0:
+        if kept.rounds_left == 0:
             return
-        kept.behind = NEXT_ROUND if kept.behind == THIS_ROUND else load(&reactor.shared.epoch)
+        kept.rounds_left -= 1
 
 
 cdef bint next_due(Reactor *reactor, Deferred *due) noexcept nogil:
-    """Reactor thread only. Remove the lookup that is to be answered now; its frame is the caller's. False: there is none.
-    """
+    """Reactor thread only. Remove the lookup that is to be answered now: its frame is the caller's. False: none is."""
     cdef const Deferred *first = &reactor.deferred[reactor.first_deferred]
     assert_reactor(reactor, "next_due")
     if reactor.deferred_count == 0:
         return False
-    if (first.behind < 0 or not is_applied(reactor.shared, first.behind)) and monotonic_ms() < first.until_ms:
+    if (first.rounds_left or load(&reactor.shared.unapplied)) and monotonic_ms() < first.until_ms:
         return False
     due[0] = first[0]
     reactor.first_deferred = (reactor.first_deferred + 1) % DEFERRED_MAX
@@ -149,7 +136,7 @@ cdef inline int choose_view(const Reactor *reactor, const Connection *connection
     memcpy(address, connection.peer.address, ADDRESS_BYTES)
     if is_anybodys and not is_ipv4(address):  # the socket's, see `opening.read_proxy`
         memset(address + SUBSCRIBER_BYTES, 0, ADDRESS_BYTES - SUBSCRIBER_BYTES)
-    return first_flags_of(routes.view_networks, address)
+    return flags_of(routes.view_networks, address, True)
 
 
 cdef inline int view_of(const Reactor *reactor, Connection *connection, const RouteRequest *request) noexcept nogil:
@@ -159,7 +146,8 @@ cdef inline int view_of(const Reactor *reactor, Connection *connection, const Ro
     if routes.views == 0 or connection.is_broker or request.wants_announced:
         return 0
     if connection.view_generation != routes.view_generation:
-        connection.view, connection.view_generation = <unsigned char>choose_view(reactor, connection), routes.view_generation
+        connection.view = <unsigned char>choose_view(reactor, connection)
+        connection.view_generation = routes.view_generation
     if connection.view and topic.length >= MEMBERS_LENGTH and memcmp(topic.start, MEMBERS, MEMBERS_LENGTH) == 0:
         return 0
     return connection.view
@@ -312,8 +300,3 @@ cdef bint refuse(Reactor *reactor, Connection *connection, const uint8_t *frame,
         reactor.written.size += size
         reactor.turn_bytes += size
     return True
-
-
-cdef size_t header_end(const uint8_t *frame, size_t size) noexcept nogil:
-    """Any thread. Where the header of a whole frame ends; control needs no more of what it refuses."""
-    return min(size, HEAD_BYTES + <size_t>(read_uint32(frame + HEADER_WORD_AT) & HEADER_LENGTH_MASK))

@@ -1,7 +1,7 @@
 """What compiled callers may use of connection_table.pyx."""
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t
 
 from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.connections.hosts cimport HOSTS, INPUT, TLS
@@ -25,7 +25,6 @@ cdef void release_connection(Shared *shared, Connection *connection, int ending)
 cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil
 cdef void send_connection(Reactor *target, Connection *connection) noexcept nogil
 cdef void move(Reactor *reactor, Connection *connection, Reactor *target) noexcept nogil
-cdef int64_t lookups_of(Reactor *reactor, uint64_t id) noexcept nogil
 
 cdef void set_charge(Reactor *reactor, int kind, Connection *connection, size_t size) noexcept nogil
 cdef void note_progress(Reactor *reactor, int kind, Connection *connection) noexcept nogil
@@ -59,8 +58,8 @@ cdef inline bint is_far_over(const Shared *shared, int kind) noexcept nogil:
 
 
 cdef inline uint32_t greedy_host(const Shared *shared, int kind, int party) noexcept nogil:
-    """Any thread. The host that was the largest when its last bytes came, unless another was; HOSTS where it keeps within
-    its bound."""
+    """Any thread. The host that was the largest when its last bytes came, unless another was; HOSTS where it keeps
+    within its bound."""
     cdef uint32_t host = <uint32_t>load(&shared.hosts.largest[kind][party])
     cdef int64_t charged = load(&shared.hosts.hosts[host].charged_bytes[kind][party])
     return host if charged > shared.limits.host_bytes_max[kind] else HOSTS

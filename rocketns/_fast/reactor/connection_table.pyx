@@ -35,9 +35,9 @@ from rocketns._fast.connections.connection cimport (
 from rocketns._fast.connections.hosts cimport (
     ADDRESS_ROOM, BROKERS, KINDS, OUTPUT, STRANGERS, charge_host, leave_ring, release_host, write_peer
 )
-from rocketns._fast.connections.messages cimport MOVE, REFUSED, SHED, Message, message_with, new_message, push
+from rocketns._fast.connections.messages cimport MOVE, REFUSED, SHED, Message, new_message, push
 from rocketns._fast.reactor.reactor_state cimport (
-    ConnectionList, LargeConnections, Limits, assert_reactor, find_connection, id_of, send_message
+    ConnectionList, LargeConnections, Limits, assert_reactor, id_of, send_message
 )
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, EPOLLONESHOT, EPOLLOUT, epoll_ctl, epoll_event
@@ -116,7 +116,7 @@ cdef Message *message_of_refused(const Connection *connection, const char *reaso
         write_peer(connection.fd, socket_address, &ignored)
         shown = socket_address
     length = strlen(shown) + 1
-    message = message_with(REFUSED, 0, length + strlen(reason))
+    message = new_message(REFUSED, 0, length + strlen(reason))
     if message != NULL:
         memcpy(message.data, shown, length)
         memcpy(message.data + length, reason, strlen(reason))
@@ -124,8 +124,8 @@ cdef Message *message_of_refused(const Connection *connection, const char *reaso
 
 
 cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil:
-    """Reactor thread only. The connection is gone afterwards. Control hears of it, unless it does not know the connection
-    and its frames were to come, or nobody here decided to end it."""
+    """Reactor thread only. The connection is gone afterwards. Control hears of it, unless it does not know the
+    connection and its frames were to come, or nobody here decided to end it."""
     cdef const char *reason = b""
     if ending == TLS_FAILED:
         reason = reactor.wire.reason
@@ -137,7 +137,7 @@ cdef void close_connection(Reactor *reactor, Connection *connection, int ending)
 
 cdef void send_connection(Reactor *target, Connection *connection) noexcept nogil:
     """The owner of the connection only. It is in no table, and control does not know it. Another thread gets it."""
-    cdef Message *message = new_message(MOVE, 0)
+    cdef Message *message = new_message(MOVE, 0, 0)
     if message == NULL:
         release_connection(target.shared, connection, FAILED)
         return
@@ -150,18 +150,6 @@ cdef void move(Reactor *reactor, Connection *connection, Reactor *target) noexce
     epoll_ctl(reactor.epoll_fd, EPOLL_CTL_DEL, connection.fd, NULL)
     remove_connection(reactor, connection)
     send_connection(target, connection)
-
-
-cdef int64_t lookups_of(Reactor *reactor, uint64_t id) noexcept nogil:
-    """Any thread. The connection's lookups that reactors answered; -1 where this reactor does not have it."""
-    cdef Connection *connection
-    cdef int64_t answered = -1
-    pthread_mutex_lock(&reactor.table_mutex)
-    connection = find_connection(reactor, id)
-    if connection != NULL:
-        answered = load(&connection.answered)
-    pthread_mutex_unlock(&reactor.table_mutex)
-    return answered
 
 
 cdef inline void publish(Reactor *reactor, int kind, const Connection *connection) noexcept nogil:
@@ -292,7 +280,7 @@ cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil:
     cdef Message *message
     if add(&shared.asked[kind], 1) != 1:
         return
-    message = new_message(SHED, 0)
+    message = new_message(SHED, 0, 0)
     if message == NULL:
         store(&shared.asked[kind], 0)
         return
@@ -340,7 +328,8 @@ cdef int overdue(const Reactor *reactor, const Connection *connection, int64_t n
 
     It could not finish closing for a round. Or its handshake takes too long; nobody is late while control makes the
     context. Or no byte came for its limit. Or it makes no progress: too little of the answers was taken, or too little
-    of an unfinished frame came. A peer whose input is not read is not to blame for its frame, unless it reads no answers.
+    of an unfinished frame came. A peer whose input is not read is not to blame for its frame, unless it reads no
+    answers.
     """
     cdef const Limits *limits = &reactor.shared.limits
     cdef int64_t since_ms = now_ms - limits.progress_ms_max

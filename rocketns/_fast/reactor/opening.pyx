@@ -1,11 +1,12 @@
-"""How a connection begins: it is accepted, its first byte is looked at, a PROXY header and the handshake of TLS are taken.
+"""How a connection begins: it is accepted, its first byte is looked at, a PROXY header and the handshake of TLS are
+taken.
 
-The first reactor accepts, and deals connections out among all. A reactor gives the handshake thread each connection that
-does not begin with a frame. When its frames begin, the reactor whose turn it is gets it and keeps it: that may be another
-one. So a lookup never waits for a handshake, which takes up to a millisecond.
+The first reactor accepts, and deals connections out among all. A reactor gives the handshake thread each connection
+that does not begin with a frame. When its frames begin, the reactor whose turn it is gets it and keeps it: that may be
+another one. So a lookup never waits for a handshake, which takes up to a millisecond.
 
-The handshake thread is a reactor without frames: the same loop, connection table, inbox and totals. Its sockets are armed
-for one event at a time, and who has something to do waits for the turn of its host.
+The handshake thread is a reactor without frames: the same loop, connection table, inbox and totals. Its sockets are
+armed for one event at a time, and who has something to do waits for the turn of its host.
 
 OpenSSL's memory of all connections is bounded. Where a new one has no room, other handshakes are given up for it, and
 then connections that are idle.
@@ -35,15 +36,15 @@ from rocketns._fast.connections.hosts cimport (
     next_turn, release_host, spend_token, write_peer
 )
 from rocketns._fast.connections.messages cimport (
-    CLOSED, OPENED, OPENED_LISTENER_SHIFT, TLS_WANTED, Message, free_message, message_with, new_message, push
+    CLOSED, OPENED, OPENED_LISTENER_SHIFT, TLS_WANTED, Message, free_message, new_message, push
 )
 from rocketns._fast.reactor.connection_table cimport (
     Victim, close_connection, charge_bytes, find_victim, greedy_host, insert_connection, move, note_progress,
     release_connection, relieve, send_connection
 )
 from rocketns._fast.reactor.reactor_state cimport (
-    HANDSHAKE_BYTES, IN_USE, LISTENING, NOT_USABLE, UNFINISHED_MESSAGE_BYTES, UNKNOWN, WANTED, ContextState, Shared, Tls,
-    assert_reactor, id_of, must_wait
+    HANDSHAKE_BYTES, IN_USE, LISTENING, NOT_USABLE, UNFINISHED_MESSAGE_BYTES, UNKNOWN, WANTED, ContextState, Shared,
+    Tls, assert_reactor, id_of, must_wait
 )
 from rocketns._fast.reactor.turns cimport admit, finish_turn, process_records, resume
 from rocketns._fast.system.hashing cimport hash_bytes
@@ -72,8 +73,8 @@ cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil:
 
 
 cdef bint may_stay(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Reactor thread only. Whether a new connection, which counts already, is carried. It is judged by its network here,
-    so that of a balancer which sends PROXY headers must be in one.
+    """Reactor thread only. Whether a new connection, which counts already, is carried. It is judged by its network
+    here, so that of a balancer which sends PROXY headers must be in one.
 
     Where control has half of `connections_max` ends to take note of, a host to which some of them belong waits for it.
     """
@@ -181,7 +182,7 @@ cdef Message *message_of_opened(
         certificate = openssl.SSL_get1_peer_certificate(connection.tls)
     if certificate != NULL:
         der_size = max(openssl.i2d_X509(certificate, NULL), 0)
-    message = message_with(OPENED, id_of(reactor, connection), size + <size_t>der_size)
+    message = new_message(OPENED, id_of(reactor, connection), size + <size_t>der_size)
     if message != NULL:
         memcpy(message.data, text, size)
         message.number = message.queued.host = connection.host
@@ -209,7 +210,7 @@ cdef bint report_opened(Reactor *reactor, Connection *connection) noexcept nogil
     message = message_of_opened(reactor, connection, socket_address)
     if message == NULL:
         return False
-    connection.close_notice = new_message(CLOSED, id_of(reactor, connection))
+    connection.close_notice = new_message(CLOSED, id_of(reactor, connection), 0)
     if connection.close_notice == NULL:
         free_message(message)
         return False
@@ -227,11 +228,11 @@ cdef bint report_opened(Reactor *reactor, Connection *connection) noexcept nogil
 
 
 cdef void adopt(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Reactor thread only. Carry a connection that is in no table: a new one, one for the handshake thread, or one whose
-    frames begin, which is reported.
+    """Reactor thread only. Carry a connection that is in no table: a new one, one for the handshake thread, or one
+    whose frames begin, which is reported.
 
-    The thread that had it touched it no more after its push, see connection.pxd. The input of the last kind is what came
-    behind its first bytes: records if it has TLS.
+    The thread that had it touched it no more after its push, see connection.pxd. The input of the last kind is what
+    came behind its first bytes: records if it has TLS.
     """
     # It may have been judged by a policy that this reactor has not seen.
     refresh_policy(&reactor.shared.policy, &reactor.policy_copy)
@@ -266,7 +267,7 @@ cdef inline bint is_trusted(const Shared *shared, const Connection *connection) 
     """Whether the socket's address may announce another."""
     if shared.proxies == NULL:
         return True
-    return connection.peer.has_address and flags_of(shared.proxies, connection.peer.address) != 0
+    return connection.peer.has_address and flags_of(shared.proxies, connection.peer.address, False) != 0
 
 
 cdef size_t read_proxy(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil:
@@ -348,7 +349,7 @@ cdef bint start_tls(Reactor *reactor, Connection *connection) noexcept nogil:
         connection.tls = new_session(shared.tls.context)
         connection.shows_names = shared.tls.verifies_peers
     elif state == UNKNOWN:
-        message = new_message(TLS_WANTED, 0)
+        message = new_message(TLS_WANTED, 0, 0)
         if message != NULL:
             message.queued.host = HOSTS
             shared.tls.state = WANTED

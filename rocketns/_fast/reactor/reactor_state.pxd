@@ -23,8 +23,8 @@ from rocketns._fast.tls.openssl cimport SSL_CTX, Wire
 cdef enum:
     LAYOUTS = 16
     SCRATCH_BYTES = 128 * 1024
-    # Room for the records of SEALED_AT_ONCE_MAX, and for a reply to each record that is received at once: a peer may ask
-    # for new keys in the smallest of them, and a reply is not larger.
+    # Room for the records of SEALED_AT_ONCE_MAX, and for a reply to each record that is received at once: a peer may
+    # ask for new keys in the smallest of them, and a reply is not larger.
     SEALED_BYTES = SCRATCH_BYTES + 4096
     # OpenSSL's memory for a connection, measured: see docs/design/limits.md. It allocates by itself, and does not
     # count.
@@ -35,7 +35,6 @@ cdef enum:
     TLS_BYTES = 16 * 1024
     FRAME_COST_BYTES = 256  # the memory of a waiting frame beside its own bytes
     LATENCY_BUCKETS = 17  # of the times of lookups; the last one has no bound
-    EPOCHS = 1024  # that are told apart
     DEFERRED_MAX = 256  # lookups of a reactor that wait for registrations, see answers.pxd
 
 # Sizes in bytes, all from the configuration. Fixed.
@@ -79,10 +78,10 @@ cdef struct Tls:
     int64_t failed
     int64_t spent_ns
 
-# A lookup without a route, which waits for what came before it.
+# A lookup without a route, which waits for what came before it, see answers.pxd.
 cdef struct Deferred:
     uint64_t connection  # its id
-    int64_t behind  # the epoch of the last frames that came before it; negative: this and the next round are not over
+    int rounds_left  # that may still find what came before it
     int64_t until_ms  # of the monotonic clock
     uint16_t host
     uint32_t size
@@ -112,11 +111,8 @@ cdef struct Shared:
     int64_t replied_bytes  # of control's answers that no reactor has looked at
     int64_t queued_bytes  # of frames that control has not decoded; see `turns.is_crowded` for its order with `stalled`
     int64_t stalled  # 1: a connection waits for control to catch up, and control has not sent RESUME
-    int64_t arriving[EPOCHS]  # frames for control that have not ended, by the epoch in which they were handed over
+    int64_t unapplied  # frames for control without effect; see `answers.defer` for its order with `deferred`
     int64_t deferred  # lookups
-    # Control writes, reactors read. Atomic.
-    int64_t epoch  # the present one; control begins one with each turn
-    int64_t applied  # all frames of this epoch and of earlier ones have ended
     # access/policy.pxd says who writes which field, and under what.
     Policy policy
     Tls tls
@@ -127,9 +123,9 @@ cdef struct ConnectionList:
     Connection *first
     Connection *last
 
-# The connections of one reactor that hold many bytes of one kind, strangers or known ones, by host. A connection goes to
-# the end of its list with each progress. So the first of a list has made none for the longest time, and each change costs
-# the same, however many there are.
+# The connections of one reactor that hold many bytes of one kind, strangers or known ones, by host. A connection goes
+# to the end of its list with each progress. So the first of a list has made none for the longest time, and each change
+# costs the same, however many there are.
 cdef struct LargeConnections:
     # Since when the first of each list is without progress, in milliseconds of the monotonic clock. 0: there is none.
     # Atomic: the reactor writes it, any thread reads it.
@@ -155,8 +151,8 @@ cdef struct Reactor:
     pthread_mutex_t routes_mutex
     Counts counts
     Missing missing
-    # This reactor holds it while it changes `connections` or `table_count`, control while it reads them. A connection is
-    # freed only when it is off the table.
+    # This reactor holds it while it changes `connections` or `table_count`, control while it reads them. A connection
+    # is freed only when it is off the table.
     pthread_mutex_t table_mutex
     # Written by who sends to `inbox`. Atomic.
     int64_t messages_sent
@@ -235,7 +231,7 @@ cdef inline Connection *find_connection(Reactor *reactor, uint64_t id) noexcept 
 
 cdef inline int flags_of_peer(const Policy *policy, const Peer *peer) noexcept nogil:
     """With the policy's mutex. A peer without an IP address is in no network, not even in ::/0."""
-    return flags_of(policy.networks, peer.address) if peer.has_address and policy.networks != NULL else 0
+    return flags_of(policy.networks, peer.address, False) if peer.has_address and policy.networks != NULL else 0
 
 
 cdef inline bint must_wait(Reactor *reactor, const Connection *connection) noexcept nogil:
@@ -253,7 +249,7 @@ cdef inline bint notify_control(
     Reactor *reactor, const Connection *connection, MessageKind kind, int number, int64_t moment
 ) noexcept nogil:
     """Reactor thread only. A message about a connection; False where there is no memory."""
-    cdef Message *message = new_message(kind, id_of(reactor, connection))
+    cdef Message *message = new_message(kind, id_of(reactor, connection), 0)
     if message == NULL:
         return False
     message.number, message.moment, message.queued.host = number, moment, connection.host

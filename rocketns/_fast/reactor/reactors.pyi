@@ -7,9 +7,6 @@ from rocketns._fast.connections.hosts import HostTable
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns._fast.tls.openssl import ServerContext
 
-class Frame:
-    """The memory of a large frame, read-only. Python has a memoryview of it."""
-
 REACTORS_MAX: int
 
 class ReactorLimits(TypedDict):
@@ -50,8 +47,8 @@ class ReactorLimits(TypedDict):
 class Receiver(Protocol):
     """Takes the messages of the reactors, a method for each `MessageKind` to control. ``connection``: its number."""
 
-    def frame(self, connection: int, frame: bytes | memoryview, is_beyond_rate: bool, epoch: int) -> None:
-        """FRAME: a request; only its header where the host made more requests than it may. For `end_frame`."""
+    def frame(self, connection: int, frame: bytes | memoryview, is_beyond_rate: bool) -> None:
+        """FRAME: a request; only its header where the host made more requests than it may. Then comes `end_frame`."""
 
     def opened(self, connection: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes, int]) -> None:
         """OPENED: a connection, with the number of its host. ``peer``: its address; the host of its socket, if a PROXY
@@ -78,7 +75,7 @@ class Reactors:
 
     A connection is a number that is never used again. OSError where the system lacks memory or descriptors.
 
-    Control only: `listen`, `deliver`, `reply`, `done_with`, `end_frame`, `next_epoch`, `count_here`,
+    Control only: `listen`, `deliver`, `reply`, `done_with`, `end_frame`, `count_here`,
     `count_lookups`, `drain_lookups`, `drain_missing`, `stop`. A reactor's thread: `run`.
     Any thread: all others.
     """
@@ -115,18 +112,12 @@ class Reactors:
     def done_with(self, frame_bytes: int, host: int) -> None:
         """A frame no longer waits for control: its bytes make room under ``queued_bytes_max``, and for its host."""
 
-    def end_frame(self, epoch: int) -> None:
-        """A frame of this epoch has taken effect, or never will."""
-
-    def is_applied(self, epoch: int) -> bool:
-        """Any thread. Whether all frames that reactors handed over in this epoch or earlier have ended."""
-
-    def next_epoch(self) -> None:
-        """Begin a new epoch, and answer the lookups that waited for frames of those that are applied."""
+    def end_frame(self) -> None:
+        """A frame has taken effect, or never will. With the last one, lookups that wait for them are answered."""
 
     @property
-    def has_more(self) -> bool:
-        """Whether `deliver` left messages."""
+    def is_applied(self) -> bool:
+        """Any thread. Whether all frames that reactors handed over have ended."""
 
     def reply(
         self,

@@ -5,7 +5,6 @@ the thread that calls `listen`. Methods that only read or write atomic words, or
 that holds the GIL.
 """
 
-from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint16_t, uint64_t, uint8_t
@@ -18,19 +17,19 @@ cimport cython
 
 from rocketns._fast.access.policy cimport put_in_force, remember_frame
 from rocketns._fast.codec.wire cimport frame_size
+from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.connections.hosts cimport HOSTS, INPUT, OUTPUT, TLS, join_ring, release_host, next_turn
 from rocketns._fast.connections.messages cimport (
     ABORT, APPLIED, CLOSE_IDLE, CLOSED, CONTEXT_CHANGED, END, FRAME, LOOKED_UP, OPENED, OPENED_LISTENER_SHIFT, REFUSED,
     REPLY, REPLY_AWAITS_DELIVERY, REPLY_GENERATION_SHIFT, REPLY_TO_BROKER, RESUME, STOP, DELIVERED, TLS_WANTED, Message,
-    MessageKind, following, free_message, is_empty, message_with, new_message, drain
+    MessageKind, following, free_message, is_empty, new_message, drain
 )
-from rocketns._fast.reactor.answers cimport is_applied
 from rocketns._fast.reactor.connection_table cimport (
-    ANY, Victim, ask_to_close, excess, find_victim, is_far_over, lookups_of
+    ANY, Victim, ask_to_close, excess, find_victim, is_far_over
 )
 from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
 from rocketns._fast.reactor.reactor_state cimport (
-    EPOCHS, FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, NOT_USABLE, Tls, send_message
+    FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, NOT_USABLE, Reactor, Tls, find_connection, send_message
 )
 from rocketns._fast.routes.asked_topics cimport make_counts, drain_counts, drain_missed
 from rocketns._fast.routes.routes cimport READERS_MAX
@@ -46,28 +45,15 @@ cdef enum:
     COPIED_BYTES_MAX = 64 * 1024  # a larger frame is not copied: Python gets a view of its memory
 
 
-cdef class Frame:
-    """A large frame, read-only; its memory is freed with the last view of it."""
-
-    cdef uint8_t *data
-    cdef Py_ssize_t size
-
-    def __dealloc__(self):
-        free(self.data)
-
-    def __getbuffer__(self, Py_buffer *view, int flags):
-        PyBuffer_FillInfo(view, self, self.data, self.size, 1, flags)
-
-
 cdef object frame_of(Message *message):
-    """Control only. The frame of a message; the memory of a large one goes from the message to the view."""
-    cdef Frame frame
+    """Control only. The frame of a message; the memory of a large one belongs to the view from here on."""
+    cdef cython.view.array memory
     if message.size <= COPIED_BYTES_MAX:
         return PyBytes_FromStringAndSize(<char *>message.data, <Py_ssize_t>message.size)
-    frame = Frame.__new__(Frame)
-    frame.data, frame.size = message.data, <Py_ssize_t>message.size
+    memory = cython.view.array(shape=(message.size,), itemsize=1, format="B", allocate_buffer=False)
+    memory.data, memory.callback_free_data = <char *>message.data, free
     message.data = NULL
-    return memoryview(frame)
+    return memoryview(memory).toreadonly()
 
 
 cdef str text_of(bytes text):
@@ -87,7 +73,7 @@ cdef int deliver_one(Message *message, receiver) except -1:
         content = message.data[:message.size]
     free_message(message)
     if kind == FRAME:
-        receiver.frame(connection, content, number != 0, moment)
+        receiver.frame(connection, content, number != 0)
     elif kind == OPENED:
         address, socket_host, certificate = content.split(b"\0", 2)
         receiver.opened(connection, number, moment & 1 != 0, (
@@ -128,7 +114,6 @@ cdef class Reactors:
         self.shared.to_control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
         self.shared.routes, self.shared.hosts = &slots.routes, &self.hosts.table
         self.shared.clock_ms = -1
-        self.shared.epoch = 1
         self.shared.limits = limits  # each field by its name; ValueError where one is missing
         self.shared.carriers = count
         for number in range(count + 1):
@@ -228,30 +213,14 @@ cdef class Reactors:
             store(&self.shared.stalled, 0)
             post_all(self, RESUME, 0)
 
-    def end_frame(self, int64_t epoch):
+    def end_frame(self):
         """Control only."""
-        if not 0 <= epoch <= load(&self.shared.epoch):
-            raise ValueError(f"epoch {epoch}")
-        add(&self.shared.arriving[epoch % EPOCHS], -1)
-
-    def is_applied(self, int64_t epoch):
-        return is_applied(&self.shared, epoch)
-
-    def next_epoch(self):
-        """Control only. A frame may count in the epoch that ends here: see `turns.count_arrival`."""
-        cdef int64_t epoch = load(&self.shared.epoch), applied = load(&self.shared.applied)
-        if epoch - applied < EPOCHS - 1:
-            epoch += 1
-            store(&self.shared.epoch, epoch)
-        while applied < epoch - 1 and load(&self.shared.arriving[(applied + 1) % EPOCHS]) == 0:
-            applied += 1
-        store(&self.shared.applied, applied)
-        if load(&self.shared.deferred):
+        if add(&self.shared.unapplied, -1) == 0 and load(&self.shared.deferred):
             post_all(self, APPLIED, 0)
 
     @property
-    def has_more(self):
-        return self.waiting.waiting != 0
+    def is_applied(self):
+        return load(&self.shared.unapplied) == 0
 
     def reply(
         self, uint64_t connection, int done, const unsigned char[::1] data, bint awaits_delivery=False,
@@ -297,7 +266,15 @@ cdef class Reactors:
         post(self, reactor_of(self, connection), ABORT, connection, 0, NULL, 0)
 
     def lookups_of(self, uint64_t connection):
-        return lookups_of(self.shared.reactors[reactor_of(self, connection)], connection)
+        cdef Reactor *reactor = self.shared.reactors[reactor_of(self, connection)]
+        cdef const Connection *found
+        cdef int64_t answered = -1
+        pthread_mutex_lock(&reactor.table_mutex)
+        found = find_connection(reactor, connection)
+        if found != NULL:
+            answered = load(&found.answered)
+        pthread_mutex_unlock(&reactor.table_mutex)
+        return answered
 
     def limit_idle(self, int64_t idle_ms_max):
         store(&self.shared.idle_ms_max, idle_ms_max)
@@ -312,7 +289,7 @@ cdef class Reactors:
         """Control, before `run`."""
         self.shared.counts_clients = by_client
         for number in range(self.count):
-            if not make_counts(&self.shared.reactors[number].counts, keys_max, by_client):
+            if not make_counts(&self.shared.reactors[number].counts, keys_max):
                 raise MemoryError
 
     def report_clients(self):
@@ -320,17 +297,12 @@ cdef class Reactors:
         self.shared.reports_clients = True
 
     def latencies(self):
-        cdef list measured = []
-        cdef int64_t total_ns
-        for kind in range(2):
-            counts = [0] * LATENCY_BUCKETS
-            total_ns = 0
-            for number in range(self.count):
-                total_ns += load(&self.shared.reactors[number].latency_ns[kind])
-                for index in range(LATENCY_BUCKETS):
-                    counts[index] += load(&self.shared.reactors[number].latency[kind][index])
-            measured.append((counts, total_ns))
-        return measured
+        return [
+            ([sum([load(&self.shared.reactors[number].latency[kind][bucket]) for number in range(self.count)])
+              for bucket in range(LATENCY_BUCKETS)],
+             sum([load(&self.shared.reactors[number].latency_ns[kind]) for number in range(self.count)]))
+            for kind in range(2)
+        ]
 
     def drain_lookups(self):
         """Control only."""
@@ -427,7 +399,7 @@ cdef int post_all(Reactors reactors, MessageKind kind, int64_t moment) except -1
     """Any thread. A message to each reactor."""
     cdef Message *message
     for number in range(reactors.shared.reactor_count):
-        message = new_message(kind, 0)
+        message = new_message(kind, 0, 0)
         if message == NULL:
             raise MemoryError
         message.moment = moment
@@ -447,7 +419,7 @@ cdef int post(
     int64_t moment=0
 ) except -1:
     """Any thread. A message to one reactor, with a copy of the data."""
-    cdef Message *message = message_with(kind, connection, size)
+    cdef Message *message = new_message(kind, connection, size)
     if message == NULL:
         raise MemoryError
     message.number, message.moment = argument, moment

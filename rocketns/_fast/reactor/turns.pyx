@@ -12,7 +12,9 @@ from libc.string cimport memcpy, memset
 from rocketns._fast.access.networks cimport MAY_LOOK_UP
 from rocketns._fast.access.policy cimport copy_policy
 from rocketns._fast.codec.proxy_header cimport DETECTION_BYTES
-from rocketns._fast.codec.wire cimport MALFORMED, NEED_MORE, frame_size, read_uint32
+from rocketns._fast.codec.wire cimport (
+    HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, LENGTH_BYTES, MALFORMED, NEED_MORE, frame_size, read_uint32
+)
 from rocketns._fast.connections.connection cimport (
     CARRIED, DETECTING, MALFORMED_FRAME, PEER_CLOSED, STRANGER, TLS_FAILED, TOO_MUCH_UNSENT, UNFINISHED_RECORD_MAX,
     WITHOUT_CONTEXT, drop, keep, make_room, receive_some, send_wire
@@ -20,13 +22,13 @@ from rocketns._fast.connections.connection cimport (
 from rocketns._fast.connections.hosts cimport (
     INPUT, KINDS, OF_BROKERS, OF_STRANGERS, OUTPUT, REQUESTS, TLS, Hosts, join_ring, next_turn, spend_token
 )
-from rocketns._fast.connections.messages cimport FRAME, DELIVERED, Message, message_with, push
-from rocketns._fast.reactor.answers cimport answer, header_end, next_due, refuse, send_written
+from rocketns._fast.connections.messages cimport FRAME, DELIVERED, Message, new_message, push
+from rocketns._fast.reactor.answers cimport answer, next_due, refuse, send_written
 from rocketns._fast.reactor.connection_table cimport (
     PROGRESS_BYTES, close_connection, charge_bytes, excess, note_progress, relieve
 )
 from rocketns._fast.reactor.reactor_state cimport (
-    EPOCHS, FRAME_COST_BYTES, SCRATCH_BYTES, TLS_BYTES, Deferred, Shared, assert_reactor, find_connection,
+    FRAME_COST_BYTES, SCRATCH_BYTES, TLS_BYTES, Deferred, Shared, assert_reactor, find_connection,
     flags_of_peer, id_of, must_wait, notify_control
 )
 from rocketns._fast.system.sockets cimport (
@@ -47,7 +49,6 @@ cdef enum:
     FIRST_FRAME_BYTES_MAX = 256 * 1024
     SMALL_HOST_BYTES_MAX = 2 * 1024 * 1024
     RESUMED_AT_ONCE_MAX = 64
-    LENGTH_BYTES = 4  # of the length before a frame
 
 
 cdef bint is_crowded(Reactor *reactor) noexcept nogil:
@@ -98,30 +99,17 @@ cdef bint hand_over(
     return send_to_control(reactor, connection, frame, size, is_beyond_rate)
 
 
-cdef int64_t count_arrival(Shared *shared) noexcept nogil:
-    """Reactor thread only. Count a frame in the present epoch, which is returned. Control may end it at this moment, and
-    find that nothing has arrived: so the epoch is read again, and the frame counts in the next one.
-    """
-    cdef int64_t epoch = load(&shared.epoch)
-    add(&shared.arriving[epoch % EPOCHS], 1)
-    while load(&shared.epoch) != epoch:
-        add(&shared.arriving[epoch % EPOCHS], -1)
-        epoch = load(&shared.epoch)
-        add(&shared.arriving[epoch % EPOCHS], 1)
-    return epoch
-
-
 cdef bint send_to_control(
     Reactor *reactor, Connection *connection, uint8_t *frame, size_t size, bint is_beyond_rate
 ) noexcept nogil:
     """Reactor thread only. False where there is no memory.
 
     If the frame is the whole input, the input buffer goes with it, and nothing is copied. `queued_bytes` and
-    `arriving` are raised before the push, because control may take the frame and lower them at once.
+    `unapplied` are raised before the push, because control may take the frame and lower them at once.
     """
     cdef Message *message
     cdef bint is_whole_input = frame == connection.input.data and size == connection.input.size
-    message = message_with(FRAME, id_of(reactor, connection), 0 if is_whole_input else size)
+    message = new_message(FRAME, id_of(reactor, connection), 0 if is_whole_input else size)
     if message == NULL:
         connection.is_failed = True
         return False
@@ -135,7 +123,7 @@ cdef bint send_to_control(
     reactor.turn_bytes += size
     add(&reactor.shared.queued_bytes, <int64_t>size + FRAME_COST_BYTES)
     add(&reactor.shared.hosts.hosts[connection.host].queued_bytes, <int64_t>size + FRAME_COST_BYTES)
-    message.moment = count_arrival(reactor.shared)
+    add(&reactor.shared.unapplied, 1)
     push(&reactor.shared.to_control, message)
     return True
 
@@ -168,12 +156,12 @@ cdef bint process_frame(Reactor *reactor, Connection *connection, uint8_t *frame
     """Reactor thread only. Answer or hand over one frame; False where it must wait. Then it keeps its token."""
     cdef Hosts *hosts = reactor.shared.hosts
     cdef int bucket = OF_BROKERS if connection.is_broker else OF_STRANGERS
+    cdef size_t header_end  # control needs no more of what it refuses
     if load(&hosts.cost_ns[REQUESTS]) and not (
         connection.is_let_through or spend_token(hosts, connection.host, bucket, reactor.now_ms)
     ):
-        return refuse(reactor, connection, frame, size) or hand_over(
-            reactor, connection, frame, header_end(frame, size), True
-        )
+        header_end = HEAD_BYTES + <size_t>(read_uint32(frame + HEADER_WORD_AT) & HEADER_LENGTH_MASK)
+        return refuse(reactor, connection, frame, size) or hand_over(reactor, connection, frame, header_end, True)
     connection.is_let_through = False
     if answer(reactor, connection, frame, size, False) or hand_over(reactor, connection, frame, size, False):
         return True

@@ -5,8 +5,8 @@ the full one afterwards, when no reactor has it.
 
 The topics without a route that one reactor was asked for lately: a small table of fixed size.
 
-Names are the peers'. A topic has WAYS places, by its keyed hash. Where all are taken, a newcomer replaces one of them at
-random, if that one's host has as many topics in the table as the newcomer's, or more. So a host that makes names up
+Names are the peers'. A topic has WAYS places, by its keyed hash. Where all are taken, a newcomer replaces one of them
+at random, if that one's host has as many topics in the table as the newcomer's, or more. So a host that makes names up
 replaces its own.
 
 A reactor notes with its `routes_mutex` held. Control copies and empties the table under the same mutex.
@@ -47,11 +47,10 @@ cdef struct Counts:
     uint32_t mask
     uint32_t used
     uint32_t keys_max
-    bint by_client
     int64_t rest_lookups
     int64_t rest_misses
 
-cdef bint make_counts(Counts *counts, uint32_t keys_max, bint by_client) noexcept nogil
+cdef bint make_counts(Counts *counts, uint32_t keys_max) noexcept nogil
 cdef void free_counts(Counts *counts) noexcept nogil
 cdef int drain_counts(
     list rows, Counts *counts, pthread_mutex_t *mutex, int64_t *lookups, int64_t *misses

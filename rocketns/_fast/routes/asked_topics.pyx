@@ -10,12 +10,11 @@ cdef enum:
     TABLE_MIN = 1024
 
 
-cdef bint make_counts(Counts *counts, uint32_t keys_max, bint by_client) noexcept nogil:
+cdef bint make_counts(Counts *counts, uint32_t keys_max) noexcept nogil:
     """Control only. An empty table; False where there is no memory."""
     counts.used = 0
     counts.rest_lookups = counts.rest_misses = 0
-    counts.keys_max, counts.by_client = keys_max, by_client
-    counts.mask = TABLE_MIN - 1
+    counts.keys_max, counts.mask = keys_max, TABLE_MIN - 1
     counts.table = <Count *>calloc(TABLE_MIN, sizeof(Count))
     return counts.table != NULL
 
@@ -65,9 +64,9 @@ cdef Count *new_count(
     if counts.used >= counts.keys_max or (counts.used * 2 > counts.mask and not grow(counts)):
         return NULL
     topic = <uint8_t *>malloc(request.topic.length)
-    if counts.by_client and client != NULL:
+    if client != NULL:
         kept = strdup(client)
-    if topic == NULL or (counts.by_client and kept == NULL):
+    if topic == NULL or (client != NULL and kept == NULL):
         free(topic)
         free(kept)
         return NULL
@@ -96,7 +95,7 @@ cdef int drain_counts(
 ) except -1:
     """Control only. Tables are made and freed outside the mutex, which the reactor holds for each lookup."""
     cdef Counts old, new
-    if not make_counts(&new, counts.keys_max, counts.by_client):
+    if not make_counts(&new, counts.keys_max):
         raise MemoryError
     pthread_mutex_lock(mutex)
     old = counts[0]
@@ -132,7 +131,8 @@ cdef uint32_t find_entry(Missing *missing, uint64_t hash, uint16_t host) noexcep
 cdef void note_missed(
     Missing *missing, const RouteRequest *request, uint64_t hash, const Peer *peer, uint16_t host, uint64_t connection
 ) noexcept nogil:
-    """Reactor thread only, with its mutex. ``hash`` is the keyed one of the topic, ``host`` the number of the peer's host.
+    """Reactor thread only, with its mutex. ``hash`` is the keyed one of the topic, ``host`` the number of the peer's
+    host.
 
     Only a peer with many names spends more than a look at eight hashes.
     """

@@ -90,7 +90,9 @@ cdef class RouteSlots:
         self.charged_bytes += <int64_t>len(default) + <int64_t>len(standard)
         replace_entry(self, broker, &entry)
 
-    def change_views(self, Networks networks not None, list of_listeners not None, uint32_t views, dict mapped not None):
+    def change_views(
+        self, Networks networks not None, list of_listeners not None, uint32_t views, dict mapped not None
+    ):
         cdef Networks former = self.view_networks  # reactors may read it until the change
         cdef uint32_t former_views = self.routes.views
         cdef Py_ssize_t index

@@ -60,8 +60,8 @@ cdef enum:
 cdef struct Slot:
     # Reactors read.
     uint64_t hash
-    # Indexes in `Routes.fragments`, one of each broker, in the order of ranks; at `few` while they fit: memory is waited
-    # for once.
+    # Indexes in `Routes.fragments`, one of each broker, in the order of ranks; at `few` while they fit: memory is
+    # waited for once.
     uint32_t *fragments
     uint32_t count
     uint32_t key_length

@@ -138,7 +138,6 @@ cdef enum Progress:
     HAS_ENDED = 2  # the peer sent close_notify
     HAS_FAILED = 3  # `Wire.reason` says why
 
-cdef bint prepare_wire() noexcept
 cdef SSL *new_session(void *context) noexcept nogil
 cdef Progress shake_hands(SSL *ssl, Wire *wire) noexcept nogil
 cdef Progress open_records(SSL *ssl, Wire *wire, uint8_t *plain, size_t room, size_t *got) noexcept nogil

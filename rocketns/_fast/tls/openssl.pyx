@@ -37,15 +37,15 @@ OLDEST = 0x10101000  # 1.1.1, the first with TLS 1.3
 LIBRARIES = ("libssl.so.3", "libssl.so.4", "libssl.so.1.1")
 # The fields of `OpenSSL` that are functions, in their order: they are its last ones.
 FUNCTIONS = """
-TLS_server_method SSL_CTX_new SSL_CTX_free SSL_CTX_up_ref SSL_CTX_ctrl SSL_CTX_set_options
-SSL_CTX_clear_options SSL_CTX_set_session_id_context SSL_CTX_set_verify SSL_CTX_load_verify_locations
-SSL_CTX_set_default_verify_paths SSL_CTX_use_certificate SSL_CTX_use_PrivateKey SSL_CTX_check_private_key
-SSL_CTX_set_cipher_list SSL_CTX_set_ciphersuites SSL_CTX_set_security_level SSL_new SSL_free SSL_set_bio
-SSL_get_rbio SSL_set_accept_state SSL_do_handshake SSL_read SSL_write SSL_pending SSL_has_pending SSL_shutdown SSL_get_error
-SSL_get_cipher_list SSL_get1_peer_certificate OpenSSL_version_num OpenSSL_version BIO_meth_new
-BIO_meth_set_read BIO_meth_set_write BIO_meth_set_ctrl BIO_get_new_index BIO_new BIO_set_init BIO_set_data
-BIO_get_data BIO_number_read BIO_number_written BIO_set_flags BIO_clear_flags ERR_peek_last_error
-ERR_reason_error_string ERR_clear_error d2i_X509 i2d_X509 X509_free d2i_AutoPrivateKey EVP_PKEY_free
+TLS_server_method SSL_CTX_new SSL_CTX_free SSL_CTX_up_ref SSL_CTX_ctrl SSL_CTX_set_options SSL_CTX_clear_options
+SSL_CTX_set_session_id_context SSL_CTX_set_verify SSL_CTX_load_verify_locations SSL_CTX_set_default_verify_paths
+SSL_CTX_use_certificate SSL_CTX_use_PrivateKey SSL_CTX_check_private_key SSL_CTX_set_cipher_list
+SSL_CTX_set_ciphersuites SSL_CTX_set_security_level SSL_new SSL_free SSL_set_bio SSL_get_rbio SSL_set_accept_state
+SSL_do_handshake SSL_read SSL_write SSL_pending SSL_has_pending SSL_shutdown SSL_get_error SSL_get_cipher_list
+SSL_get1_peer_certificate OpenSSL_version_num OpenSSL_version BIO_meth_new BIO_meth_set_read BIO_meth_set_write
+BIO_meth_set_ctrl BIO_get_new_index BIO_new BIO_set_init BIO_set_data BIO_get_data BIO_number_read BIO_number_written
+BIO_set_flags BIO_clear_flags ERR_peek_last_error ERR_reason_error_string ERR_clear_error d2i_X509 i2d_X509 X509_free
+d2i_AutoPrivateKey EVP_PKEY_free
 """.split()
 # Functions that another version has under another name.
 FORMER = {"SSL_get1_peer_certificate": "SSL_get_peer_certificate"}
@@ -81,6 +81,12 @@ def load():
     version = openssl.OpenSSL_version_num()
     if version < OLDEST:
         raise ImportError(f"{openssl.OpenSSL_version(0).decode()} is too old: 1.1.1 or newer is needed")
+    openssl.wire = openssl.BIO_meth_new(openssl.BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, b"rocketns")
+    if openssl.wire == NULL:
+        raise MemoryError
+    openssl.BIO_meth_set_read(openssl.wire, &wire_read)
+    openssl.BIO_meth_set_write(openssl.wire, &wire_write)
+    openssl.BIO_meth_set_ctrl(openssl.wire, &wire_control)
     openssl.version = version
 
 
@@ -140,8 +146,6 @@ cdef class ServerContext:
         str modern not None, bint asks, bint requires, bint trusts_any, trusted, bint verifies_peers,
     ):
         load()
-        if not prepare_wire():
-            raise MemoryError
         self.context = openssl.SSL_CTX_new(openssl.TLS_server_method())
         check(self.context != NULL, "context")
         self.verifies_peers = verifies_peers
@@ -264,20 +268,6 @@ cdef int wire_write(BIO *bio, const char *data, int size) noexcept nogil:
 
 cdef long wire_control(BIO *bio, int command, long number, void *pointer) noexcept nogil:
     return command == BIO_CTRL_FLUSH
-
-
-cdef bint prepare_wire() noexcept:
-    """Under the GIL, before the first `new_session`. False where there is no memory. It stays until the process ends."""
-    cdef BIO_METHOD *method = openssl.wire
-    if method == NULL:
-        method = openssl.BIO_meth_new(openssl.BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, b"rocketns")
-        if method == NULL:
-            return False
-        openssl.BIO_meth_set_read(method, &wire_read)
-        openssl.BIO_meth_set_write(method, &wire_write)
-        openssl.BIO_meth_set_ctrl(method, &wire_control)
-        openssl.wire = method
-    return True
 
 
 cdef SSL *new_session(void *context) noexcept nogil:

@@ -175,7 +175,7 @@ def _closed(s: MetricsScene) -> Labelled:
         counted[CLOSED.get(Ending(ending), "server")] += number
     # Of strangers also those that were closed before they count as connections.
     return dict(counted) | {"connections_max": reactors.turned_away, "stranger": reactors.strangers_closed,
-                            "host_connections_per_second": reactors.hosts.refused_connections}  # fmt: skip
+                            "host_connections_per_second": reactors.hosts.refused[1]}  # fmt: skip
 
 
 def _transports(of_all: int, with_tls: int) -> Labelled:
@@ -289,8 +289,8 @@ THEMES: dict[str, tuple[Family, ...]] = {
                  "rocketns.trustedProxies; `server`: its broker expired, TLS failed, or the server stops; otherwise "
                  "the limit that was reached"}),
         counter("rocketns_beyond_rates_total", "What was refused because its host made too much of it in a second.",
-                lambda s: {"host_requests_per_second": s.facts.reactors.hosts.refused_requests,
-                           "host_connections_per_second": s.facts.reactors.hosts.refused_connections},
+                lambda s: dict(zip(("host_requests_per_second", "host_connections_per_second"),
+                                   s.facts.reactors.hosts.refused, strict=True)),
                 {"reason": "`host_requests_per_second`: answered SYSTEM_BUSY, or not at all if oneway; "
                            "`host_connections_per_second`: closed at once"}),
         gauge("rocketns_connection_bytes", "Bytes that connections hold.",

@@ -1,8 +1,8 @@
 """From a frame to its answer: decode, process, publish the changes, and only then reply.
 
 A lookup without a route waits for the registrations that came before it. Hosts take turns, so frames take effect in
-another order than they came in. The reactors note in which epoch each frame came, and control ends an epoch with each
-of its turns. See _fast/reactor/answers.pyx, where most such lookups wait.
+another order than they came in. So it waits until no frame is left that has not taken effect. See
+_fast/reactor/answers.pxd: at reactors most such lookups wait.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ DEFERRED_OF_HOST_MAX = 16
 
 @dataclass(slots=True)
 class _DeferredLookup:
-    epoch: int
     host: str
     until_s: float
     answer: Callable[[], object]
@@ -56,8 +55,8 @@ class DeferredLookups:
         self._waiting: deque[_DeferredLookup] = deque()
         self._of_host: Counter[str] = Counter()
 
-    def defer(self, epoch: int, host: str, answer: Callable[[], object]) -> bool:
-        """Call ``answer`` when the frames of this epoch have taken effect, or after DEFERRED_S_MAX.
+    def defer(self, host: str, answer: Callable[[], object]) -> bool:
+        """Call ``answer`` when all frames have taken effect, or after DEFERRED_S_MAX.
 
         False: too many lookups wait already, in all or of this host.
         """
@@ -65,15 +64,13 @@ class DeferredLookups:
             return False
         self._of_host[host] += 1
         loop = asyncio.get_running_loop()
-        self._waiting.append(_DeferredLookup(epoch, host, loop.time() + DEFERRED_S_MAX, answer))
+        self._waiting.append(_DeferredLookup(host, loop.time() + DEFERRED_S_MAX, answer))
         loop.call_later(DEFERRED_S_MAX, lambda: self.answer_due(loop.time()))
         return True
 
     def answer_due(self, now_s: float = 0.0) -> None:
-        """Answer those whose epoch is applied, or whose time is over. Call it after each turn."""
-        while self._waiting and (
-            self._reactors.is_applied(self._waiting[0].epoch) or self._waiting[0].until_s <= now_s
-        ):
+        """Answer all if all frames have taken effect, else those whose time is over. Call it after each turn."""
+        while self._waiting and (self._reactors.is_applied or self._waiting[0].until_s <= now_s):
             deferred = self._waiting.popleft()
             self._of_host -= Counter({deferred.host: 1})
             deferred.answer()
@@ -111,9 +108,8 @@ class Answering:
         self.when_written: Callable[[Callable[[], None]], None] | None = None
         self.measures: Measures | None = None
 
-    def serve(self, connection: Connection, waiting: WaitingFrame, epoch: int) -> bool:
-        """Answer a frame. A lookup without a route of ``epoch`` waits for the frames that reactors handed over in it or
-        earlier. 0 waits for nothing.
+    def serve(self, connection: Connection, waiting: WaitingFrame, *, may_defer: bool) -> bool:
+        """Answer a frame. A lookup without a route may wait until all frames have taken effect.
 
         False for a malformed frame: its connection is closed, and the frames behind it do not count.
         """
@@ -135,7 +131,7 @@ class Answering:
                 self._answer(connection, request, dispatch.reply_of(busy))
             elif self._context.going_away and request.version > V5_3_1:
                 self._answer(connection, request, dispatch.reply_of(GO_AWAY))
-            elif request.code != RequestCode.GET_ROUTEINFO_BY_TOPIC or not self._defer(connection, request, epoch):
+            elif request.code != RequestCode.GET_ROUTEINFO_BY_TOPIC or not self._defer(connection, request, may_defer):
                 self._process(connection, request)
         return request is not None
 
@@ -161,17 +157,17 @@ class Answering:
             self._reactors.remember_allowed(frame)
         return verdict.error is None
 
-    def _defer(self, connection: Connection, request: RemotingCommand, epoch: int) -> bool:
+    def _defer(self, connection: Connection, request: RemotingCommand, may_defer: bool) -> bool:
         """Whether the lookup has no route, and a registration that came before it may bring one."""
         context, topic = self._context, (request.ext_fields or {}).get("topic")
-        if not epoch or topic is None or self._reactors.is_applied(epoch):
+        if not may_defer or topic is None or self._reactors.is_applied:
             return False
         if context.cluster_test or not is_ready(context, self._clock.now()):
             return False
         if pick_up_route(context.tables, context.configuration.namesrv, topic) is not None:
             return False
         request = replace(request, data=None)  # it would hold its whole frame while it waits
-        return self.deferred.defer(epoch, connection.host, partial(self._process_late, connection, request))
+        return self.deferred.defer(connection.host, partial(self._process_late, connection, request))
 
     def _process_late(self, connection: Connection, request: RemotingCommand) -> None:
         self._process(connection, request)

@@ -63,15 +63,15 @@ class Control:
         self.slow_turns = SlowTurns()
 
     def submit(
-        self, connection: Connection, frame: bytes | memoryview, *, is_beyond_rate: bool = False, epoch: int = 0,
-        on_answer: AnswerHandler | None = None,
+        self, connection: Connection, frame: bytes | memoryview, *, is_beyond_rate: bool = False,
+        is_awaited: bool = False, on_answer: AnswerHandler | None = None,
     ) -> None:  # fmt: skip
         """Take a whole frame, which waits undecoded, as a `WaitingFrame` with these fields.
 
         One that is beyond the rate of its host is refused, and its header is enough then.
         """
         connection.begin_request()
-        waiting = WaitingFrame(frame, len(frame), seems_lookup(frame), is_beyond_rate, epoch, on_answer)
+        waiting = WaitingFrame(frame, len(frame), seems_lookup(frame), is_beyond_rate, is_awaited, on_answer)
         self.lookups += waiting.is_lookup
         if self._inbox.submit(connection, waiting):
             self._park(connection)
@@ -146,7 +146,6 @@ class Control:
         finally:  # an unforeseen error must not leave the other requests waiting
             if self._inbox.turns or self._housekeeping.has_waiting:
                 self._want_turn()
-            self._reactors.next_epoch()
             self._answering.deferred.answer_due()
             now_ns = self._clock.spent_ns()
             self.slow_turns.end(now_ns - began_ns, now_ns - after_ns, now_ns)
@@ -189,28 +188,28 @@ class Control:
                 self._inbox.remove_first(connection)
                 if not waiting.is_released:
                     connection.release(waiting.size)
-                epoch = waiting.epoch
+                may_defer = waiting.is_awaited
                 if waiting.is_lookup:  # which does not wait for itself
-                    self._end_epoch(waiting)
-                if not self._answering.serve(connection, waiting, epoch):
+                    self._end_frame(waiting)
+                if not self._answering.serve(connection, waiting, may_defer=may_defer):
                     self._drop(connection)
-                self._end_epoch(waiting)
+                self._end_frame(waiting)
         except Exception:
             log.exception("a request of %s failed, close the connection", connection.address)
             connection.abort(Cause.CHANNEL_EXCEPTION, "unforeseen error")
-            self._end_epoch(waiting)
+            self._end_frame(waiting)
 
-    def _end_epoch(self, waiting: WaitingFrame) -> None:
+    def _end_frame(self, waiting: WaitingFrame) -> None:
         """No lookup waits for the effect of this frame."""
-        if waiting.epoch:
-            self._reactors.end_frame(waiting.epoch)
-            waiting.epoch = 0
+        if waiting.is_awaited:
+            self._reactors.end_frame()
+            waiting.is_awaited = False
 
     def _park(self, connection: Connection) -> None:
         """The peer does not take its answers: its frames wait until it does."""
         for waiting in self._inbox.park(connection):
             connection.release(waiting.size)
-            self._end_epoch(waiting)
+            self._end_frame(waiting)
         if self._inbox.parked_bytes > self._parked_bytes_max:
             longest = self._inbox.parked_longest()
             self._drop(longest)
@@ -222,4 +221,4 @@ class Control:
             connection.end_request()
             if not waiting.is_released:
                 connection.release(waiting.size)
-            self._end_epoch(waiting)
+            self._end_frame(waiting)

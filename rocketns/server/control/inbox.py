@@ -87,15 +87,15 @@ def waiting_bytes_max(limits: Limits) -> int:
 class WaitingFrame:
     """One frame of ``size`` bytes. A refused one has only its header left. ``is_beyond_rate``: why it is refused.
 
-    ``on_answer``: it is no request but an answer, for this function. ``epoch``: in which a reactor handed it over; 0
-    where nobody waits for its effect any longer. ``is_released``: the reactor no longer counts it.
+    ``on_answer``: it is no request but an answer, for this function. ``is_awaited``: lookups
+    may wait for its effect. ``is_released``: the reactor no longer counts it.
     """
 
     frame: bytes | memoryview
     size: int
     is_lookup: bool
     is_beyond_rate: bool = False
-    epoch: int = 0
+    is_awaited: bool = False
     on_answer: AnswerHandler | None = None
     is_refused: bool = False
     is_released: bool = False

@@ -120,7 +120,7 @@ class RateWatch:
 
     def report(self) -> None:
         """Log the hosts that were refused most since the last call. Call it every `REPORT_INTERVAL_S`."""
-        refused = self._hosts.refused_requests, self._hosts.refused_connections
+        refused = self._hosts.refused
         if refused == self._reported:
             return
         totals = [now - then for now, then in zip(refused, self._reported, strict=True)]

@@ -236,9 +236,9 @@ class ReactorTransport:
         """Take the waiting messages, for a bounded time."""
         ends_ns = self._clock.spent_ns() + DELIVERING_US_MAX * 1000
         self._reactors.deliver(MESSAGES_AT_ONCE_MAX, self)
-        while self._reactors.has_more and self._clock.spent_ns() < ends_ns:
+        while self._reactors.has_news and self._clock.spent_ns() < ends_ns:
             self._reactors.deliver(MESSAGES_AT_ONCE_MAX, self)
-        if self._reactors.has_more and not self._goes_on:
+        if self._reactors.has_news and not self._goes_on:
             self._goes_on = True
             asyncio.get_running_loop().call_soon(self._go_on)
 
@@ -247,13 +247,13 @@ class ReactorTransport:
         if self._listening:
             self._deliver()
 
-    def frame(self, number: int, frame: bytes | memoryview, is_beyond_rate: bool, epoch: int) -> None:
+    def frame(self, number: int, frame: bytes | memoryview, is_beyond_rate: bool) -> None:
         connection = self._connections[number]
         if connection.was_ended_here:  # frames behind the end do not count
             connection.release(len(frame))
-            self._reactors.end_frame(epoch)
+            self._reactors.end_frame()
             return
-        self._control.submit(connection, frame, is_beyond_rate=is_beyond_rate, epoch=epoch)
+        self._control.submit(connection, frame, is_beyond_rate=is_beyond_rate, is_awaited=True)
 
     def answers_delivered(self, number: int) -> None:
         connection = self._connections[number]
