@@ -121,12 +121,6 @@ cdef inline bint scan_text(Cursor *cursor, Text *text) noexcept nogil:
     return take(cursor, c'"')
 
 
-cdef inline bint scan_ascii(Cursor *cursor) noexcept nogil:
-    """Skips a string. Declines one beyond ASCII, because it would have to be checked for UTF-8."""
-    cdef Text text
-    return scan_text(cursor, &text) and is_ascii(&text)
-
-
 cdef inline bint scan_long(Cursor *cursor, int64_t *value) noexcept nogil:
     """An integer of at most 19 digits above -2**63. The caller checks what follows, such as a fraction."""
     cdef bint negative = take(cursor, c'-')
@@ -206,14 +200,16 @@ cdef inline bint skip_brackets(Cursor *cursor) noexcept nogil:
 
 
 cdef inline bint skip_value(Cursor *cursor, int depth) noexcept nogil:
-    """Any value, as strictly as if it were wanted. ``depth`` is the number of objects and arrays around it here."""
+    """Any value, as strictly as if it were wanted. ``depth`` is the number of objects and arrays around it here.
+    Declines a string beyond ASCII, because it would have to be checked for UTF-8."""
+    cdef Text text
     cdef int64_t ignored
     cdef uint8_t byte
     if cursor.at >= cursor.end or depth > SKIP_DEPTH_MAX:
         return False
     byte = cursor.at[0]
     if byte == c'"':
-        return scan_ascii(cursor)
+        return scan_text(cursor, &text) and is_ascii(&text)
     if byte == c'{':
         return skip_object(cursor, depth + 1)
     if byte == c'[':

@@ -5,7 +5,6 @@ announced source address: for log lines, and to share its time fairly between ho
 layouts; tests/protocol/test_spec.py compares.
 """
 
-from libc.stdint cimport uint16_t
 from libc.stdio cimport snprintf
 from libc.string cimport memchr, memcmp, memcpy, memset
 
@@ -46,6 +45,7 @@ cdef enum:
     V2_LENGTH_AT = 14
     IPV4_BYTES = 4
     IPV6_BYTES = 16
+    UNIX_BYTES = 216
     TEXT_ROOM = 64  # of an address of either family
     INET = 1  # families of addresses
     INET6 = 2
@@ -172,8 +172,11 @@ cdef int read_port(Text word) noexcept nogil:
 
 
 cdef Header read_v2(const uint8_t *data, size_t size, ProxyHeader *header) noexcept nogil:
-    cdef size_t length
+    """Behind the head are the addresses of both ends, their ports, and extensions."""
+    cdef const uint8_t *block = data + V2_HEAD_BYTES
+    cdef size_t length, address, extensions
     cdef int command, family, transport
+    cdef char source[TEXT_ROOM]
     if size < V2_HEAD_BYTES:
         return UNFINISHED
     command = data[DETECTION_BYTES] & 15
@@ -186,27 +189,17 @@ cdef Header read_v2(const uint8_t *data, size_t size, ProxyHeader *header) noexc
     family, transport = data[DETECTION_BYTES + 1] >> 4, data[DETECTION_BYTES + 1] & 15
     if command == 0 or (family == 0 and transport == 0):
         return COMPLETE
-    return read_block(family, transport, data + V2_HEAD_BYTES, length, header)
-
-
-cdef Header read_block(
-    int family, int transport, const uint8_t *block, size_t length, ProxyHeader *header
-) noexcept nogil:
-    """The addresses of both ends, their ports, and extensions."""
-    cdef char source[TEXT_ROOM]
-    cdef size_t address = IPV4_BYTES if family == INET else IPV6_BYTES
-    cdef size_t taken = 216 if family == UNIX else 2 * address + 4
-    cdef uint16_t port
-    if not INET <= family <= UNIX or not 1 <= transport <= 2 or length < taken:
+    address = IPV4_BYTES if family == INET else IPV6_BYTES
+    extensions = UNIX_BYTES if family == UNIX else 2 * address + 4
+    if not INET <= family <= UNIX or not 1 <= transport <= 2 or length < extensions:
         return WRONG
-    if not are_extensions(block + taken, length - taken, 0):
+    if not are_extensions(block + extensions, length - extensions, 0):
         return WRONG
     if family == UNIX:
         return COMPLETE
     if inet_ntop(AF_INET if family == INET else AF_INET6, block, source, TEXT_ROOM) == NULL:
         return WRONG
-    port = <uint16_t>(block[2 * address] << 8 | block[2 * address + 1])
-    snprintf(header.source, SOURCE_ROOM, "%s:%d", <char *>source, <int>port)
+    snprintf(header.source, SOURCE_ROOM, "%s:%d", <char *>source, block[2 * address] << 8 | block[2 * address + 1])
     return COMPLETE
 
 
