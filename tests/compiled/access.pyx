@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from rocketns._fast.access.networks cimport Networks, Peer, flags_of as flags_of_all, read_text
+from rocketns._fast.access.networks cimport Networks, Peer, flags_of as flags_of_all, read_ip
 from rocketns._fast.access.policy cimport (
     Digest, LookupKeys, digest_lookup, is_remembered, new_decisions, remember
 )
@@ -65,7 +65,7 @@ def lookup_digest(const unsigned char[::1] frame, bytes keys, const unsigned cha
 def peer_of(bytes address):
     """The 16 bytes of the IP address in host:port; None where there is none."""
     cdef Peer peer
-    read_text(address, &peer)
+    read_ip(address, len(address.rpartition(b":")[0]), &peer)
     return peer.address[:sizeof(peer.address)] if peer.has_address else None
 
 

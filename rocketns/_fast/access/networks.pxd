@@ -44,4 +44,4 @@ cdef struct Peer:
     uint8_t has_address
 
 cdef void read_socket_address(const sockaddr_storage *address, Peer *peer) noexcept nogil
-cdef void read_text(const char *address, Peer *peer) noexcept nogil
+cdef void read_ip(const char *host, size_t length, Peer *peer) noexcept nogil

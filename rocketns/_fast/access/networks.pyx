@@ -8,7 +8,7 @@ connection and policy. Accepting a connection costs more.
 
 from libc.stdint cimport UINT64_MAX
 from libc.stdlib cimport calloc, free
-from libc.string cimport memchr, memcmp, memcpy, strrchr
+from libc.string cimport memchr, memcmp, memcpy
 
 from rocketns._fast.system.sockets cimport AF_INET, AF_INET6, inet_pton
 
@@ -124,21 +124,19 @@ cdef void read_socket_address(const sockaddr_storage *address, Peer *peer) noexc
         peer.has_address = False
 
 
-cdef void read_text(const char *address, Peer *peer) noexcept nogil:
-    """Any thread. From host:port; an IPv6 host has no brackets here. Other texts have no address."""
-    cdef char host[TEXT_ROOM]
-    cdef const char *colon = strrchr(address, c":")
-    cdef size_t length = 0 if colon == NULL else <size_t>(colon - address)
-    cdef const char *scope = <const char *>memchr(address, c"%", length)
+cdef void read_ip(const char *host, size_t length, Peer *peer) noexcept nogil:
+    """Any thread. IPv6 without brackets, with a scope or without, or IPv4. Other texts have no address."""
+    cdef char text[TEXT_ROOM]
+    cdef const char *scope = <const char *>memchr(host, c"%", length)
     peer.has_address = False
     if scope != NULL:
-        length = <size_t>(scope - address)
+        length = <size_t>(scope - host)
     if length >= TEXT_ROOM:
         return
-    memcpy(host, address, length)
-    host[length] = 0
-    if inet_pton(AF_INET6, host, peer.address) == 1:
+    memcpy(text, host, length)
+    text[length] = 0
+    if inet_pton(AF_INET6, text, peer.address) == 1:
         peer.has_address = True
-    elif inet_pton(AF_INET, host, peer.address + IPV4_AT) == 1:
+    elif inet_pton(AF_INET, text, peer.address + IPV4_AT) == 1:
         memcpy(peer.address, IPV4_MAPPED, IPV4_AT)
         peer.has_address = True

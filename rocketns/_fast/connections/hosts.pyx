@@ -11,11 +11,10 @@ from libc.string cimport memchr, memcpy, memset, strchr, strlen, strncmp, strrch
 
 import os
 
-from rocketns._fast.access.networks cimport ADDRESS_BYTES, IPV4_AT, is_ipv4, read_socket_address
+from rocketns._fast.access.networks cimport IPV4_AT, is_ipv4, read_ip, read_socket_address
 from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport (
-    AF_INET, AF_INET6, NI_NUMERICHOST, NI_NUMERICSERV, getnameinfo, getpeername, inet_ntop, inet_pton, sockaddr,
-    sockaddr_storage, socklen_t
+    AF_INET, NI_NUMERICHOST, NI_NUMERICSERV, getnameinfo, getpeername, inet_ntop, sockaddr, sockaddr_storage, socklen_t
 )
 from rocketns._fast.system.threads cimport (
     pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_unlock
@@ -30,32 +29,22 @@ cdef enum:
     BURST_NS = SECOND_NS  # so a full bucket has one second's worth
 
 
-cdef bint write_ipv6(const char *host, size_t length, char *out) noexcept nogil:
-    """Any thread. Write the host of an IPv6 address to ``out``, which has TEXT_ROOM; False where it is no address."""
-    cdef uint8_t packed[ADDRESS_BYTES]
-    cdef int index
-    cdef const char *scope = <const char *>memchr(host, c"%", length)
-    if scope != NULL:
-        length = <size_t>(scope - host)
-    if length >= TEXT_ROOM:
-        return False
-    memcpy(out, host, length)
-    out[length] = 0
-    if inet_pton(AF_INET6, out, packed) != 1:
-        return False
-    if is_ipv4(packed):
-        return inet_ntop(AF_INET, packed + IPV4_AT, out, TEXT_ROOM) != NULL
-    for index in range(SUBSCRIBER):
-        snprintf(out + 2 * index, 3, "%02x", <unsigned int>packed[index])
-    return True
-
-
 cdef const char *find_host(const char *address, char *room, size_t *length) noexcept nogil:
-    """Any thread. The host of host:port, in ``address`` or in ``room``."""
+    """Any thread. The host of host:port, in ``address`` or in ``room``, which has TEXT_ROOM."""
     cdef const char *colon = strrchr(address, c":")
+    cdef Peer peer
+    cdef int index
     length[0] = 0 if colon == NULL else <size_t>(colon - address)
-    if memchr(address, c":", length[0]) == NULL or not write_ipv6(address, length[0], room):
+    if memchr(address, c":", length[0]) == NULL:
         return address
+    read_ip(address, length[0], &peer)
+    if not peer.has_address:
+        return address
+    if is_ipv4(peer.address):
+        inet_ntop(AF_INET, peer.address + IPV4_AT, room, TEXT_ROOM)
+    else:
+        for index in range(SUBSCRIBER):
+            snprintf(room + 2 * index, 3, "%02x", <unsigned int>peer.address[index])
     length[0] = strlen(room)
     return room
 

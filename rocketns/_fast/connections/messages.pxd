@@ -15,7 +15,7 @@ from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_t, 
 # What a message says. In brackets: its `number` or `data`. `moment` is named where a kind uses it.
 cdef enum MessageKind:
     # From a reactor to control.
-    # With OPENED come, each behind a 0: the peer's address; the socket's host, if a PROXY header announced the address;
+    # With OPENED come, each behind a 0: the peer's address; the socket's, if a PROXY header announced the other;
     # and the certificate, if its names are proven.
     OPENED = 1  # a connection [number: that of its host; data: as above], `moment` 1 with TLS, above it its listener
     FRAME = 2  # a request [number: 1 beyond the rate of its host; data: the frame, or its header if it is beyond]

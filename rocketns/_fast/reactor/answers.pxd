@@ -13,12 +13,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport uint8_t
 
 from rocketns._fast.connections.connection cimport Buffer, Connection
-from rocketns._fast.reactor.reactor_state cimport Deferred, Reactor
-
-cdef int deferred_wait_ms(const Reactor *reactor) noexcept nogil
-cdef void end_round(Reactor *reactor) noexcept nogil
-cdef bint next_due(Reactor *reactor, Deferred *due) noexcept nogil
-cdef void free_deferred(Reactor *reactor) noexcept nogil
+from rocketns._fast.reactor.reactor_state cimport Reactor
 
 cdef void send_written(Reactor *reactor, Connection *connection) noexcept nogil
 cdef bint refuse(Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size) noexcept nogil

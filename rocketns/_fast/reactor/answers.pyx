@@ -7,7 +7,7 @@ All functions are for the reactor's thread.
 """
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from rocketns._fast.access.networks cimport ADDRESS_BYTES, flags_of, is_ipv4
@@ -21,7 +21,7 @@ from rocketns._fast.connections.connection cimport make_room, send_answers
 from rocketns._fast.connections.hosts cimport HOSTS
 from rocketns._fast.connections.messages cimport LOOKED_UP
 from rocketns._fast.reactor.reactor_state cimport (
-    DEFERRED_MAX, LAYOUTS, Limits, assert_reactor, id_of, notify_control
+    DEFERRED_MAX, LAYOUTS, Deferred, Limits, id_of, notify_control
 )
 from rocketns._fast.routes.asked_topics cimport HOST_NUMBERS, count_lookup, note_missed
 from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM, Answer, Routes, write_answer
@@ -38,10 +38,10 @@ cdef enum:
 
 
 cdef bint defer(Reactor *reactor, const Connection *connection, const uint8_t *frame, size_t size) noexcept nogil:
-    """Reactor thread only. Keep a copy of a lookup for `next_due`; False where it is to be answered at once.
+    """Reactor thread only. Keep a copy of a lookup for `turns.answer_deferred`; False: it is to be answered at once.
 
-    `deferred` is raised before `next_due` reads `unapplied`, and control lowers `unapplied` before it reads `deferred`:
-    so at least one of the two sees what the other wrote, and nobody waits for a wake-up that does not come.
+    `deferred` is raised before the reactor reads `unapplied` again, and control lowers `unapplied` before it reads
+    `deferred`: so at least one of the two sees what the other wrote, and nobody waits for a wake-up that does not come.
     """
     cdef Deferred *kept
     cdef uint16_t host = connection.host
@@ -62,54 +62,6 @@ cdef bint defer(Reactor *reactor, const Connection *connection, const uint8_t *f
     add(&reactor.shared.hosts.hosts[host].deferred, 1)
     add(&reactor.shared.deferred, 1)
     return True
-
-
-cdef int deferred_wait_ms(const Reactor *reactor) noexcept nogil:
-    """Reactor thread only. How long epoll may block for the sake of the deferred lookups; -1 is for ever."""
-    cdef const Deferred *last
-    if reactor.deferred_count == 0:
-        return -1
-    last = &reactor.deferred[(reactor.first_deferred + reactor.deferred_count - 1) % DEFERRED_MAX]
-    if last.rounds_left:
-        return 0
-    return <int>max(<int64_t>0, reactor.deferred[reactor.first_deferred].until_ms - monotonic_ms())
-
-
-cdef void end_round(Reactor *reactor) noexcept nogil:
-    """Reactor thread only. What was ready in this round has been read."""
-    cdef uint32_t left = reactor.deferred_count
-    cdef Deferred *kept
-    reactor.has_accepted = False
-    while left:
-        left -= 1
-        kept = &reactor.deferred[(reactor.first_deferred + left) % DEFERRED_MAX]
-        if kept.rounds_left == 0:
-            return
-        kept.rounds_left -= 1
-
-
-cdef bint next_due(Reactor *reactor, Deferred *due) noexcept nogil:
-    """Reactor thread only. Remove the lookup that is to be answered now: its frame is the caller's. False: none is."""
-    cdef const Deferred *first = &reactor.deferred[reactor.first_deferred]
-    assert_reactor(reactor, "next_due")
-    if reactor.deferred_count == 0:
-        return False
-    if (first.rounds_left or load(&reactor.shared.unapplied)) and monotonic_ms() < first.until_ms:
-        return False
-    due[0] = first[0]
-    reactor.first_deferred = (reactor.first_deferred + 1) % DEFERRED_MAX
-    reactor.deferred_count -= 1
-    add(&reactor.shared.hosts.hosts[due.host].deferred, -1)
-    add(&reactor.shared.deferred, -1)
-    return True
-
-
-cdef void free_deferred(Reactor *reactor) noexcept nogil:
-    """Control only, after the thread ended."""
-    while reactor.deferred_count:
-        free(reactor.deferred[reactor.first_deferred].frame)
-        reactor.first_deferred = (reactor.first_deferred + 1) % DEFERRED_MAX
-        reactor.deferred_count -= 1
 
 
 cdef extern from *:

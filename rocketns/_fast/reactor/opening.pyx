@@ -17,11 +17,11 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, strdup, strlen
+from libc.string cimport memcpy, strdup, strlen, strrchr
 
 from posix.unistd cimport close
 
-from rocketns._fast.access.networks cimport Peer, flags_of, read_text
+from rocketns._fast.access.networks cimport Peer, flags_of, read_ip
 from rocketns._fast.access.policy cimport refresh_policy
 from rocketns._fast.codec.proxy_header cimport (
     DETECTION_BYTES, SOURCE_ROOM, UNFINISHED, WRONG, Header, ProxyHeader, is_proxied, read_header
@@ -32,8 +32,8 @@ from rocketns._fast.connections.connection cimport (
     keep, receive_some, send_output, send_wire
 )
 from rocketns._fast.connections.hosts cimport (
-    ADDRESS_ROOM, CONNECTIONS, HOSTS, INPUT, OF_CONNECTIONS, TEXT_ROOM, TLS, Hosts, claim_host, find_host, join_ring,
-    next_turn, release_host, spend_token, write_peer
+    ADDRESS_ROOM, CONNECTIONS, HOSTS, INPUT, OF_CONNECTIONS, TLS, Hosts, claim_host, join_ring, next_turn, release_host,
+    spend_token, write_peer
 )
 from rocketns._fast.connections.messages cimport (
     CLOSED, OPENED, OPENED_LISTENER_SHIFT, TLS_WANTED, Message, free_message, new_message, push
@@ -167,17 +167,15 @@ cdef Message *message_of_opened(
 ) noexcept nogil:
     """Reactor thread only. NULL where there is no memory."""
     cdef char text[ADDRESS_ROOM + SOURCE_ROOM + 2]
-    cdef char room[TEXT_ROOM]
-    cdef const char *shown = connection.address if connection.is_announced else socket_address
-    cdef size_t host_length, size
-    cdef const char *host = find_host(socket_address, room, &host_length)
+    cdef size_t size
     cdef X509 *certificate = NULL
     cdef int der_size = 0
     cdef unsigned char *der
     cdef Message *message
-    if not connection.is_announced:
-        host_length = 0
-    size = <size_t>snprintf(text, sizeof(text), "%s%c%.*s%c", shown, 0, <int>host_length, host, 0)
+    if connection.is_announced:
+        size = <size_t>snprintf(text, sizeof(text), "%s%c%s%c", connection.address, 0, socket_address, 0)
+    else:
+        size = <size_t>snprintf(text, sizeof(text), "%s%c%c", socket_address, 0, 0)
     if connection.tls != NULL and connection.shows_names:
         certificate = openssl.SSL_get1_peer_certificate(connection.tls)
     if certificate != NULL:
@@ -279,6 +277,7 @@ cdef size_t read_proxy(Reactor *reactor, Connection *connection, const uint8_t *
     cdef Hosts *hosts = reactor.shared.hosts
     cdef ProxyHeader header
     cdef Header found
+    cdef const char *colon
     if size < DETECTION_BYTES:
         return 0
     if not is_proxied(data):
@@ -303,7 +302,8 @@ cdef size_t read_proxy(Reactor *reactor, Connection *connection, const uint8_t *
         connection.peer.has_address = False
         connection.access_generation = 0  # it was judged by the socket's address
         if reactor.shared.limits.trusts_announced:
-            read_text(connection.address, &connection.peer)
+            colon = strrchr(connection.address, c":")
+            read_ip(connection.address, <size_t>(colon - connection.address), &connection.peer)
             charge_bytes(reactor, INPUT, connection, 0)
             release_host(hosts, connection.host)
             connection.host = claim_host(hosts, connection.address)

@@ -8,40 +8,27 @@ answer was given to the socket, and contains the turns of the connections before
 All functions are for the reactor's thread.
 """
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdint cimport int64_t, uint32_t
 
-from posix.unistd cimport close
-
-from rocketns._fast.connections.connection cimport (
-    ENDED, FAILED, NEW, Buffer, Connection, make_room, send_answers, send_output
-)
-from rocketns._fast.connections.hosts cimport HostRing, leave_ring
+from rocketns._fast.connections.connection cimport ENDED, NEW, Buffer, Connection, send_answers, send_output
+from rocketns._fast.connections.hosts cimport leave_ring
 from rocketns._fast.connections.messages cimport (
     ABORT, APPLIED, CLOSE_IDLE, CONTEXT_CHANGED, END, MOVE, REPLY, REPLY_AWAITS_DELIVERY, REPLY_GENERATION_SHIFT,
-    REPLY_TO_BROKER, RESUME, SHED, STOP, Message, following, free_message, drain
+    REPLY_TO_BROKER, RESUME, SHED, STOP, Message, drain, following, free_message
 )
-from rocketns._fast.reactor.answers cimport deferred_wait_ms, end_round, free_deferred
-from rocketns._fast.reactor.connection_table cimport (
-    close_connection, close_some_idle, note_broker, release_connection, relieve
-)
+from rocketns._fast.reactor.connection_table cimport close_connection, close_some_idle, note_broker, relieve
 from rocketns._fast.reactor.opening cimport (
-    accept_some, detect_plain, listen_again, note_context, on_handshake_event, adopt, step_handshakes
+    accept_some, adopt, detect_plain, listen_again, note_context, on_handshake_event, step_handshakes
 )
 from rocketns._fast.reactor.reactor_state cimport (
-    LATENCY_BUCKETS, LISTENING, REACTOR_SHIFT, SCRATCH_BYTES, SEALED_BYTES, WOKEN, find_connection, must_wait
+    DEFERRED_MAX, LATENCY_BUCKETS, LISTENING, REACTOR_SHIFT, WOKEN, find_connection, must_wait
 )
 from rocketns._fast.reactor.turns cimport answer_deferred, end_connection, finish_turn, receive, resume, resume_stalled
-from rocketns._fast.routes.asked_topics cimport free_counts
 from rocketns._fast.routes.routes cimport READERS_MAX
-from rocketns._fast.routes.slots cimport LISTENERS_MAX
 from rocketns._fast.system.sockets cimport (
-    EFD_CLOEXEC, EFD_NONBLOCK, EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, epoll_create1,
-    epoll_ctl, epoll_event, epoll_wait, eventfd, monotonic_ms, monotonic_ns
+    EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, epoll_event, epoll_wait, monotonic_ms, monotonic_ns
 )
-from rocketns._fast.system.threads cimport (
-    add, assert_equal, disown, load, own, pthread_mutex_destroy, pthread_mutex_init, store
-)
+from rocketns._fast.system.threads cimport add, assert_equal, disown, load, own, store
 
 cdef enum:
     SAMPLED = 64  # a power of two
@@ -186,22 +173,25 @@ cdef void handle_messages(Reactor *reactor) noexcept nogil:
 
 cdef bint has_work(const Reactor *reactor) noexcept nogil:
     """Reactor thread only. Whether the last round left something to do."""
+    cdef uint32_t behind = reactor.first_deferred + reactor.deferred_count
     return (
         reactor.pending != NULL
         or reactor.may_resume
         or reactor.idle_left != 0
+        or (reactor.deferred_count != 0 and reactor.deferred[(behind - 1) % DEFERRED_MAX].rounds_left != 0)
         or (reactor.shakes_hands and reactor.waiting.waiting != 0)
     )
 
 
 cdef int wait_ms(const Reactor *reactor) noexcept nogil:
     """Reactor thread only. How long epoll may block; -1 is for ever."""
-    cdef int deferred_ms = deferred_wait_ms(reactor)
+    cdef int64_t most_ms = -1 if reactor.is_accepting else NO_MEMORY_WAIT_MS, due_ms
     if has_work(reactor):
         return 0
-    if reactor.is_accepting or 0 <= deferred_ms < NO_MEMORY_WAIT_MS:
-        return deferred_ms
-    return NO_MEMORY_WAIT_MS
+    if reactor.deferred_count:
+        due_ms = max(reactor.deferred[reactor.first_deferred].until_ms - monotonic_ms(), <int64_t>0)
+        most_ms = due_ms if most_ms < 0 else min(most_ms, due_ms)
+    return <int>most_ms
 
 
 cdef void run_reactor(Reactor *reactor) noexcept nogil:
@@ -244,7 +234,6 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
             step_handshakes(reactor)
         if reactor.idle_left:
             close_some_idle(reactor)
-        end_round(reactor)
         answer_deferred(reactor)
         if count < EVENTS_AT_ONCE:  # so every socket that was ready has been served
             add(&reactor.rounds, 1)
@@ -252,90 +241,3 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
         if reactor.connections[index] != NULL:
             close_connection(reactor, reactor.connections[index], ENDED)
     disown(&reactor.thread)
-
-
-cdef bint watch(Reactor *reactor, int fd, uint64_t id) noexcept nogil:
-    """Control only, before the thread starts."""
-    cdef epoll_event event
-    event.events, event.data.u64 = EPOLLIN, id
-    return epoll_ctl(reactor.epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0
-
-
-cdef bint start_listening(Reactor *reactor, int listen_fd) noexcept nogil:
-    """Control only, before the thread starts. Sockets are numbered in the order of the calls. False beyond the most."""
-    if reactor.listeners == LISTENERS_MAX:
-        return False
-    reactor.listen_fds[reactor.listeners] = listen_fd
-    reactor.listeners += 1
-    return watch(reactor, listen_fd, LISTENING)
-
-
-cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
-    """Control only. NULL where the system lacks memory or descriptors."""
-    cdef Reactor *reactor = <Reactor *>calloc(1, sizeof(Reactor))
-    cdef size_t connections_max = <size_t>shared.limits.connections_max
-    if reactor == NULL:
-        return NULL
-    reactor.shared, reactor.number = shared, number
-    reactor.is_accepting = True
-    reactor.epoll_fd = epoll_create1(EPOLL_CLOEXEC)
-    reactor.inbox.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
-    reactor.scratch_in = <uint8_t *>malloc(SCRATCH_BYTES)
-    reactor.scratch_received = <uint8_t *>malloc(SCRATCH_BYTES)
-    reactor.wire.outgoing, reactor.wire.outgoing_room = <uint8_t *>malloc(SEALED_BYTES), SEALED_BYTES
-    reactor.shakes_hands = number == shared.carriers
-    reactor.waiting = <HostRing *>calloc(1, sizeof(HostRing))
-    reactor.connections = <Connection **>calloc(connections_max, sizeof(Connection *))
-    reactor.free_indexes = <uint32_t *>calloc(connections_max, sizeof(uint32_t))
-    pthread_mutex_init(&reactor.routes_mutex, NULL)
-    pthread_mutex_init(&reactor.table_mutex, NULL)
-    pthread_mutex_init(&reactor.inbox.mutex, NULL)
-    if (
-        reactor.epoll_fd < 0
-        or reactor.inbox.wake_fd < 0
-        or reactor.scratch_in == NULL
-        or not make_room(&reactor.written, SCRATCH_BYTES)
-        or reactor.scratch_received == NULL
-        or reactor.wire.outgoing == NULL
-        or reactor.waiting == NULL
-        or reactor.connections == NULL
-        or reactor.free_indexes == NULL
-        or not watch(reactor, reactor.inbox.wake_fd, WOKEN)
-    ):
-        free_reactor(reactor)
-        return NULL
-    return reactor
-
-
-cdef void free_pending(Reactor *reactor) noexcept nogil:
-    """Control only, after the thread ended. Free the messages, and close the descriptors in them."""
-    cdef Message *message
-    while reactor.pending != NULL:
-        message = reactor.pending
-        reactor.pending = following(message)
-        if message.kind == MOVE:
-            release_connection(reactor.shared, <Connection *>message.data, FAILED)
-            message.data = NULL
-        free_message(message)
-
-
-cdef void free_reactor(Reactor *reactor) noexcept nogil:
-    """Control only, after the thread ended."""
-    free_pending(reactor)
-    reactor.pending = drain(&reactor.inbox)
-    free_pending(reactor)
-    close(reactor.epoll_fd)
-    close(reactor.inbox.wake_fd)
-    pthread_mutex_destroy(&reactor.routes_mutex)
-    pthread_mutex_destroy(&reactor.table_mutex)
-    pthread_mutex_destroy(&reactor.inbox.mutex)
-    free_deferred(reactor)
-    free_counts(&reactor.counts)
-    free(reactor.scratch_in)
-    free(reactor.written.data)
-    free(reactor.scratch_received)
-    free(reactor.wire.outgoing)
-    free(reactor.waiting)
-    free(reactor.connections)
-    free(reactor.free_indexes)
-    free(reactor)

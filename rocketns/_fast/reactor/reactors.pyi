@@ -51,8 +51,8 @@ class Receiver(Protocol):
         """FRAME: a request; only its header where the host made more requests than it may. Then comes `end_frame`."""
 
     def opened(self, connection: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes, int]) -> None:
-        """OPENED: a connection, with the number of its host. ``peer``: its address; the host of its socket, if a PROXY
-        header announced the address; its certificate in DER, if its names are proven; the number of its listener.
+        """OPENED: a connection, with the number of its host. ``peer``: its address; that of its socket, if a PROXY
+        header announced the other; its certificate in DER, if its names are proven; the number of its listener.
         """
 
     def refused(self, ending: int, address: str, reason: str) -> None:

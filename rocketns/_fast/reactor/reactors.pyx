@@ -7,8 +7,8 @@ that holds the GIL.
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint16_t, uint64_t, uint8_t
-from libc.stdlib cimport free
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from posix.unistd cimport close
@@ -17,24 +17,27 @@ cimport cython
 
 from rocketns._fast.access.policy cimport put_in_force, remember_frame
 from rocketns._fast.codec.wire cimport frame_size
-from rocketns._fast.connections.connection cimport Connection
-from rocketns._fast.connections.hosts cimport HOSTS, INPUT, OUTPUT, TLS, join_ring, release_host, next_turn
+from rocketns._fast.connections.connection cimport FAILED, Connection, make_room
+from rocketns._fast.connections.hosts cimport HOSTS, INPUT, OUTPUT, TLS, join_ring, next_turn, release_host
 from rocketns._fast.connections.messages cimport (
-    ABORT, APPLIED, CLOSE_IDLE, CLOSED, CONTEXT_CHANGED, END, FRAME, LOOKED_UP, OPENED, OPENED_LISTENER_SHIFT, REFUSED,
-    REPLY, REPLY_AWAITS_DELIVERY, REPLY_GENERATION_SHIFT, REPLY_TO_BROKER, RESUME, STOP, DELIVERED, TLS_WANTED, Message,
-    MessageKind, following, free_message, is_empty, new_message, drain
+    ABORT, APPLIED, CLOSE_IDLE, CLOSED, CONTEXT_CHANGED, DELIVERED, END, FRAME, LOOKED_UP, MOVE, OPENED,
+    OPENED_LISTENER_SHIFT, REFUSED, REPLY, REPLY_AWAITS_DELIVERY, REPLY_GENERATION_SHIFT, REPLY_TO_BROKER, RESUME, STOP,
+    TLS_WANTED, Message, MessageKind, drain, following, free_message, is_empty, new_message
 )
 from rocketns._fast.reactor.connection_table cimport (
-    ANY, Victim, ask_to_close, excess, find_victim, is_far_over
+    ANY, Victim, ask_to_close, excess, find_victim, is_far_over, release_connection
 )
-from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
+from rocketns._fast.reactor.reactor cimport run_reactor
 from rocketns._fast.reactor.reactor_state cimport (
-    FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, NOT_USABLE, Reactor, Tls, find_connection, send_message
+    DEFERRED_MAX, FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, LISTENING, NOT_USABLE, SCRATCH_BYTES, SEALED_BYTES, WOKEN,
+    Reactor, Tls, find_connection, send_message
 )
-from rocketns._fast.routes.asked_topics cimport make_counts, drain_counts, drain_missed
+from rocketns._fast.routes.asked_topics cimport drain_counts, drain_missed, free_counts, make_counts
 from rocketns._fast.routes.routes cimport READERS_MAX
-from rocketns._fast.routes.slots cimport VIEWS_MAX
-from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, eventfd
+from rocketns._fast.routes.slots cimport LISTENERS_MAX, VIEWS_MAX
+from rocketns._fast.system.sockets cimport (
+    EFD_CLOEXEC, EFD_NONBLOCK, EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLLIN, epoll_create1, epoll_ctl, epoll_event, eventfd
+)
 from rocketns._fast.system.threads cimport (
     add, assert_owner, disown, load, own, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock,
     pthread_mutex_unlock, store
@@ -75,9 +78,9 @@ cdef int deliver_one(Message *message, receiver) except -1:
     if kind == FRAME:
         receiver.frame(connection, content, number != 0)
     elif kind == OPENED:
-        address, socket_host, certificate = content.split(b"\0", 2)
+        address, socket_address, certificate = content.split(b"\0", 2)
         receiver.opened(connection, number, moment & 1 != 0, (
-            text_of(address), text_of(socket_host) or None, certificate, moment >> OPENED_LISTENER_SHIFT
+            text_of(address), text_of(socket_address) or None, certificate, moment >> OPENED_LISTENER_SHIFT
         ))
     elif kind == CLOSED:
         receiver.closed(connection, number)
@@ -90,6 +93,84 @@ cdef int deliver_one(Message *message, receiver) except -1:
     elif kind == TLS_WANTED:
         receiver.tls_wanted()
     return 0
+
+
+cdef bint watch(Reactor *reactor, int fd, uint64_t id) noexcept nogil:
+    """Control only, before the thread starts."""
+    cdef epoll_event event
+    event.events, event.data.u64 = EPOLLIN, id
+    return epoll_ctl(reactor.epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0
+
+
+cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
+    """Control only. NULL where the system lacks memory or descriptors."""
+    cdef Reactor *reactor = <Reactor *>calloc(1, sizeof(Reactor))
+    cdef size_t connections_max = <size_t>shared.limits.connections_max
+    if reactor == NULL:
+        return NULL
+    reactor.shared, reactor.number = shared, number
+    reactor.is_accepting = True
+    reactor.epoll_fd = epoll_create1(EPOLL_CLOEXEC)
+    reactor.inbox.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
+    reactor.scratch_in = <uint8_t *>malloc(SCRATCH_BYTES)
+    reactor.scratch_received = <uint8_t *>malloc(SCRATCH_BYTES)
+    reactor.wire.outgoing, reactor.wire.outgoing_room = <uint8_t *>malloc(SEALED_BYTES), SEALED_BYTES
+    reactor.shakes_hands = number == shared.carriers
+    reactor.waiting = <HostRing *>calloc(1, sizeof(HostRing))
+    reactor.connections = <Connection **>calloc(connections_max, sizeof(Connection *))
+    reactor.free_indexes = <uint32_t *>calloc(connections_max, sizeof(uint32_t))
+    pthread_mutex_init(&reactor.routes_mutex, NULL)
+    pthread_mutex_init(&reactor.table_mutex, NULL)
+    pthread_mutex_init(&reactor.inbox.mutex, NULL)
+    if (
+        reactor.epoll_fd < 0
+        or reactor.inbox.wake_fd < 0
+        or reactor.scratch_in == NULL
+        or not make_room(&reactor.written, SCRATCH_BYTES)
+        or reactor.scratch_received == NULL
+        or reactor.wire.outgoing == NULL
+        or reactor.waiting == NULL
+        or reactor.connections == NULL
+        or reactor.free_indexes == NULL
+        or not watch(reactor, reactor.inbox.wake_fd, WOKEN)
+    ):
+        free_reactor(reactor)
+        return NULL
+    return reactor
+
+
+cdef void free_messages(Shared *shared, Message *first) noexcept nogil:
+    """Control only. The messages from this one on, and the connections in them."""
+    cdef Message *message
+    while first != NULL:
+        message, first = first, following(first)
+        if message.kind == MOVE:
+            release_connection(shared, <Connection *>message.data, FAILED)
+            message.data = NULL
+        free_message(message)
+
+
+cdef void free_reactor(Reactor *reactor) noexcept nogil:
+    """Control only, after the thread ended."""
+    cdef uint32_t index
+    free_messages(reactor.shared, reactor.pending)
+    free_messages(reactor.shared, drain(&reactor.inbox))
+    close(reactor.epoll_fd)
+    close(reactor.inbox.wake_fd)
+    pthread_mutex_destroy(&reactor.routes_mutex)
+    pthread_mutex_destroy(&reactor.table_mutex)
+    pthread_mutex_destroy(&reactor.inbox.mutex)
+    for index in range(reactor.deferred_count):
+        free(reactor.deferred[(reactor.first_deferred + index) % DEFERRED_MAX].frame)
+    free_counts(&reactor.counts)
+    free(reactor.scratch_in)
+    free(reactor.written.data)
+    free(reactor.scratch_received)
+    free(reactor.wire.outgoing)
+    free(reactor.waiting)
+    free(reactor.connections)
+    free(reactor.free_indexes)
+    free(reactor)
 
 
 cdef enum:
@@ -174,10 +255,13 @@ cdef class Reactors:
 
     def listen(self, int listen_fd):
         """Control, before `run`."""
+        cdef Reactor *reactor = self.shared.reactors[0]
         own(&self.shared.control)
         own(&self.slots.writer)
-        if not start_listening(self.shared.reactors[0], listen_fd):
+        if reactor.listeners == LISTENERS_MAX or not watch(reactor, listen_fd, LISTENING):
             raise OSError("the listening socket cannot be watched")
+        reactor.listen_fds[reactor.listeners] = listen_fd
+        reactor.listeners += 1
 
     def fileno(self):
         return self.shared.to_control.wake_fd
@@ -397,13 +481,8 @@ cdef void collect(Reactors reactors) noexcept:
 
 cdef int post_all(Reactors reactors, MessageKind kind, int64_t moment) except -1:
     """Any thread. A message to each reactor."""
-    cdef Message *message
     for number in range(reactors.shared.reactor_count):
-        message = new_message(kind, 0, 0)
-        if message == NULL:
-            raise MemoryError
-        message.moment = moment
-        send_message(reactors.shared.reactors[number], message)
+        post(reactors, number, kind, 0, 0, NULL, 0, moment)
     return 0
 
 
@@ -415,8 +494,8 @@ cdef int reactor_of(Reactors reactors, uint64_t connection) except -1:
 
 
 cdef int post(
-    Reactors reactors, int number, MessageKind kind, uint64_t connection, int argument, const uint8_t *data, size_t size,
-    int64_t moment=0
+    Reactors reactors, int number, MessageKind kind, uint64_t connection, int argument, const uint8_t *data,
+    size_t size, int64_t moment=0
 ) except -1:
     """Any thread. A message to one reactor, with a copy of the data."""
     cdef Message *message = new_message(kind, connection, size)

@@ -23,16 +23,16 @@ from rocketns._fast.connections.hosts cimport (
     INPUT, KINDS, OF_BROKERS, OF_STRANGERS, OUTPUT, REQUESTS, TLS, Hosts, join_ring, next_turn, spend_token
 )
 from rocketns._fast.connections.messages cimport FRAME, DELIVERED, Message, new_message, push
-from rocketns._fast.reactor.answers cimport answer, next_due, refuse, send_written
+from rocketns._fast.reactor.answers cimport answer, refuse, send_written
 from rocketns._fast.reactor.connection_table cimport (
     PROGRESS_BYTES, close_connection, charge_bytes, excess, note_progress, relieve
 )
 from rocketns._fast.reactor.reactor_state cimport (
-    FRAME_COST_BYTES, SCRATCH_BYTES, TLS_BYTES, Deferred, Shared, assert_reactor, find_connection,
+    DEFERRED_MAX, FRAME_COST_BYTES, SCRATCH_BYTES, TLS_BYTES, Deferred, Shared, assert_reactor, find_connection,
     flags_of_peer, id_of, must_wait, notify_control
 )
 from rocketns._fast.system.sockets cimport (
-    EPOLL_CTL_MOD, EPOLLIN, EPOLLONESHOT, EPOLLOUT, epoll_ctl, epoll_event
+    EPOLL_CTL_MOD, EPOLLIN, EPOLLONESHOT, EPOLLOUT, epoll_ctl, epoll_event, monotonic_ms
 )
 from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock, store
 from rocketns._fast.tls.openssl cimport (
@@ -286,14 +286,29 @@ cdef void resume_stalled(Reactor *reactor) noexcept nogil:
 
 
 cdef void answer_deferred(Reactor *reactor) noexcept nogil:
-    """Reactor thread only. Answer the deferred lookups that are due. Where reactors may not answer such a lookup any
-    more, control does."""
+    """Reactor thread only, at the end of a round: what was ready has been read. Answer the deferred lookups that are
+    due. Where reactors may not answer such a lookup any more, control does."""
+    cdef Shared *shared = reactor.shared
     cdef Connection *connection
     cdef Deferred due
-    while next_due(reactor, &due):
+    cdef Deferred *kept
+    cdef uint32_t index
+    assert_reactor(reactor, "answer_deferred")
+    reactor.has_accepted = False
+    for index in range(reactor.deferred_count):
+        kept = &reactor.deferred[(reactor.first_deferred + index) % DEFERRED_MAX]
+        kept.rounds_left = max(kept.rounds_left - 1, 0)
+    while reactor.deferred_count:
+        due = reactor.deferred[reactor.first_deferred]
+        if (due.rounds_left or load(&shared.unapplied)) and monotonic_ms() < due.until_ms:
+            return
+        reactor.first_deferred = (reactor.first_deferred + 1) % DEFERRED_MAX
+        reactor.deferred_count -= 1
+        add(&shared.hosts.hosts[due.host].deferred, -1)
+        add(&shared.deferred, -1)
         connection = find_connection(reactor, due.connection)
         if connection != NULL and not connection.is_ending:
-            if connection.access_generation != load(&reactor.shared.policy.generation) or not answer(
+            if connection.access_generation != load(&shared.policy.generation) or not answer(
                 reactor, connection, due.frame, due.size, True
             ):
                 send_to_control(reactor, connection, due.frame, due.size, False)

@@ -262,13 +262,14 @@ class ReactorTransport:
             self._control.resume(connection)
 
     def opened(self, number: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes, int]) -> None:
-        address, socket_host, certificate, listener = peer
+        address, socket_address, certificate, listener = peer
+        socket_host = None if socket_address is None or self._trusts_announced else host_of(socket_address)
         self.opened_total += 1
         self.opened_with_tls += is_tls
         self.open_with_tls += is_tls
         connection = self._connections[number] = ReactorConnection(
             self._reactors, number, host, address, self._high_water_bytes, self._clock.now().epoch_ms,
-            None if self._trusts_announced else socket_host, is_tls=is_tls, is_announced=socket_host is not None,
+            socket_host, is_tls=is_tls, is_announced=socket_address is not None,
         )  # fmt: skip
         connection.listener = listener
         connection.peer_names = names_in(certificate) if certificate else ()
