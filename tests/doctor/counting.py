@@ -222,3 +222,11 @@ async def examine(
     settings = {"timeout_s": TIMEOUT_S} | options
     asked = DoctorOptions(addrs, tls=tls, **settings)
     return run(await gather(asked, client_context(config()) if tls else None, signer, print))
+
+
+async def report_on(*brokers: FakeBroker, serve: Serve | None = None, **options: Any) -> tuple[Report, FakeNameServer]:
+    """The report about these brokers, and the name server that has them. ``serve`` replaces what they answer."""
+    name_server = FakeNameServer()
+    async with listening(name_server), listening(*brokers, serve=serve):
+        name_server.shows(*brokers)
+        return await examine(name_server, **options), name_server

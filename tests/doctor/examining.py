@@ -6,8 +6,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
-
-import pytest
+from unittest.mock import patch
 
 from rocketns.client.tls import client_context
 from rocketns.doctor.asking import gathering
@@ -21,7 +20,7 @@ from tests.server.tls_configs import config
 WITHIN_S = 60.0
 
 
-def gathered(
+async def gathered(
     *serves: Serve, every_s: float = 0.0, addrs: tuple[str, ...] = (), told: tuple[BrokerFacts, ...] = (),
     **options: Any,
 ) -> FleetFacts:  # fmt: skip
@@ -30,25 +29,21 @@ def gathered(
     ``told`` is what brokers would have said.
     """
 
-    async def gathering_all() -> FleetFacts:
-        async with AsyncExitStack() as stack:
-            peers = [await stack.enter_async_context(peer(serve)) for serve in serves]
-            given = DoctorOptions((*(one.addr for one in peers), *addrs), **({"timeout_s": WITHIN_S} | options))
-            context = client_context(config()) if given.tls else None
-            async with asyncio.timeout(2 * WITHIN_S):
-                return await gathering.gather(given, context, None, print, every_s)
-
     async def nobody(facts: FleetFacts, *_more: object) -> FleetFacts:
         return replace(facts, brokers=told)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gathering, "ask_brokers", nobody)
-        return asyncio.run(gathering_all())
+    async with AsyncExitStack() as stack:
+        stack.enter_context(patch.object(gathering, "ask_brokers", nobody))
+        peers = [await stack.enter_async_context(peer(serve)) for serve in serves]
+        given = DoctorOptions((*(one.addr for one in peers), *addrs), **({"timeout_s": WITHIN_S} | options))
+        context = client_context(config()) if given.tls else None
+        async with asyncio.timeout(2 * WITHIN_S):
+            return await gathering.gather(given, context, None, print, every_s)
 
 
-def examined(*name_servers: FakeNameServer, **options: Any) -> Report:
+async def examined(*name_servers: FakeNameServer, **options: Any) -> Report:
     """The report of these name servers."""
-    return run(gathered(*(one.serve for one in name_servers), **options))
+    return run(await gathered(*(one.serve for one in name_servers), **options))
 
 
 def ill(report: Report) -> list[str]:

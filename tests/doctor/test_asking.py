@@ -17,7 +17,6 @@ from rocketns.doctor.asking import brokers as asking
 from rocketns.doctor.asking.brokers import BROKER_WITHIN_S, BROKERS_MAX
 from rocketns.doctor.facts import BrokerClock, Reaction
 from rocketns.doctor.finding import Diagnosis, Health, Weight
-from rocketns.doctor.report import Report
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol.command import RemotingCommand, decode
 from tests.client.peers import Serve
@@ -33,6 +32,7 @@ from tests.doctor.counting import (
     examine,
     group,
     listening,
+    report_on,
     topic,
 )
 
@@ -49,17 +49,9 @@ def broker(name: str = "broker-a", **more: Any) -> FakeBroker:
     return FakeBroker(name=name, **(fields | more))
 
 
-async def examined(*brokers: FakeBroker, **options: Any) -> tuple[Report, FakeNameServer]:
-    """The report about these brokers, and the name server that has them."""
-    name_server = FakeNameServer()
-    async with listening(name_server, *brokers):
-        name_server.shows(*brokers)
-        return await examine(name_server, **options), name_server
-
-
 async def found(*brokers: FakeBroker, group: str = "readers", topics: tuple[str, ...] = ("Orders",)) -> list[Diagnosis]:
     """What is wrong with the group."""
-    report, _ = await examined(*brokers, topics=topics, groups=(group,))
+    report, _ = await report_on(*brokers, topics=topics, groups=(group,))
     return [one for one in report.of(Health.ILL) if one.check == "group"]
 
 
@@ -108,7 +100,7 @@ async def test_brokers_that_refuse_to_say_leave_the_group_unknown() -> None:
         def answer(self, request: Any) -> Reply:
             return (NO_PERMISSION, b"") if request.code in (201, 203, 208, 352) else super().answer(request)
 
-    report, _ = await examined(Closed(topics={"Orders": topic("Orders")}), topics=("Orders",), groups=("readers",))
+    report, _ = await report_on(Closed(topics={"Orders": topic("Orders")}), topics=("Orders",), groups=("readers",))
     (finding,) = [one for one in report.of(Health.UNKNOWN) if one.check == "group"]
     assert "code 16" in finding.evidence[0]
     assert "ROCKETNS_SECRET_KEY" in finding.commands[0]
@@ -138,7 +130,7 @@ def full_broker(name: str = "broker-a", **more: Any) -> FakeBroker:
 @pytest.mark.usefixtures("at_once")
 async def test_whole_run_stays_within_its_stated_numbers() -> None:
     asked, wanted = full_broker(), {"topics": ("Orders", "Missing"), "groups": ("readers", "strangers")}
-    report, name_server = await examined(asked, **wanted, client_version=513)
+    report, name_server = await report_on(asked, **wanted, client_version=513)
     assert name_server.received == {106: 1, 206: 1, 219: 1, 319: 1, 105: 4, DIGESTS: 1}
     assert asked.received == {28: 1, 26: 1, 351: 2, 203: 2, 208: 6, 201: 1}
     assert asked.connects == name_server.connects == 1
@@ -166,7 +158,7 @@ async def test_system_group_is_never_asked_for_by_name() -> None:
     """A broker creates such groups whatever its configuration says (enableCreateSysGroup)."""
 
     broker = FakeBroker(settings=NEVER)
-    await examined(broker, groups=("CID_RMQ_SYS_X",))
+    await report_on(broker, groups=("CID_RMQ_SYS_X",))
     assert broker.received[352] == 0
 
 
@@ -184,7 +176,7 @@ async def test_of_a_large_fleet_some_brokers_of_each_cluster_are_asked() -> None
 
 
 async def test_secrets_of_a_configuration_are_not_kept() -> None:
-    report, _ = await examined(FakeBroker())
+    report, _ = await report_on(FakeBroker())
     (found,) = report.facts.brokers
     assert found.setting("brokerName") == "broker-a"
     assert "secretOfSomebody" not in (found.configuration or {})
@@ -207,7 +199,7 @@ async def test_table_of_topics_that_cannot_be_read_ends_nothing() -> None:
             table = b'{"topicConfigTable":{"Orders":{"perm":}}}'
             return (0, table) if request.code == 21 else super().answer(request)
 
-    report, _ = await examined(Broken(version=V4_9_7), topics=("Orders",))
+    report, _ = await report_on(Broken(version=V4_9_7), topics=("Orders",))
     (one,) = report.facts.brokers
     assert (one.version, one.topics) == (V4_9_7, {})
 
@@ -291,13 +283,6 @@ async def _request(reader: asyncio.StreamReader) -> RemotingCommand:
     return decode(length + await reader.readexactly(int.from_bytes(length)))
 
 
-async def asked_about(serve: Serve, topics: tuple[str, ...] = ("Orders",)) -> Report:
-    broker, name_server = FakeBroker(), FakeNameServer()
-    async with listening(name_server), listening(broker, serve=serve):
-        name_server.shows(broker)
-        return await examine(name_server, topics=topics, groups=("readers",))
-
-
 @pytest.mark.parametrize(
     ("serve", "outcome"),
     [(hang, Reaction.SILENT), (close, Reaction.CLOSED), (speak_http, Reaction.OTHER_PROTOCOL),
@@ -305,7 +290,8 @@ async def asked_about(serve: Serve, topics: tuple[str, ...] = ("Orders",)) -> Re
     ids=["hangs", "closes", "HTTP", "garbage", "floods", "huge frame"],
 )  # fmt: skip
 async def test_hostile_broker_costs_little_and_is_told_apart(serve: Serve, outcome: Reaction) -> None:
-    (found,) = (await asked_about(serve)).facts.addresses.values()
+    report, _ = await report_on(FakeBroker(), serve=serve, topics=("Orders",), groups=("readers",))
+    (found,) = report.facts.addresses.values()
     assert found.outcome is outcome
 
 
@@ -336,7 +322,7 @@ async def test_answers_that_lie_are_as_if_there_were_none(body: bytes) -> None:
             return 0, body
 
     liar, wanted = Liar(topics={"Orders": topic("Orders")}), {"topics": ("Orders", "Missing"), "groups": ("readers",)}
-    report, _ = await examined(liar, **wanted, client_version=513)
+    report, _ = await report_on(liar, **wanted, client_version=513)
     assert report.facts.broker(next(iter(report.facts.addresses))) is not None
     assert report.findings
 
@@ -353,5 +339,7 @@ async def test_broker_that_answers_slowly_is_left_after_a_time() -> None:
                 await asyncio.sleep(0)
             writer.write(frame(json_header(0, opaque=request.opaque, flag=1), b"{}"))
 
-    (broker,) = (await asked_about(slowly, tuple(f"topic-{n}" for n in range(50)))).facts.brokers
+    topics = tuple(f"topic-{n}" for n in range(50))
+    report, _ = await report_on(FakeBroker(), serve=slowly, topics=topics, groups=("readers",))
+    (broker,) = report.facts.brokers
     assert 0 < len(broker.topics) < 50

@@ -133,15 +133,15 @@ def text(report: Report) -> str:
     return report_text(report, coloured=False)
 
 
-def test_names_from_the_network_control_no_terminal() -> None:
+async def test_names_from_the_network_control_no_terminal() -> None:
     one = FakeNameServer({"broker\x1b[2J": {1: "10.0.0.1:1\n2"}}, {"T": {}})
-    report = examined(one, topics=("T",))
+    report = await examined(one, topics=("T",))
     assert "\x1b" not in text(report)
     assert "broker\\x1b[2J" in text(report)
 
 
-def test_a_check_that_cannot_tell_has_status_2() -> None:
-    shown = report_json(examined(addrs=(REFUSING,), topics=("T",)))
+async def test_a_check_that_cannot_tell_has_status_2() -> None:
+    shown = report_json(await examined(addrs=(REFUSING,), topics=("T",)))
     assert shown["checks"]["topic-missing"] == 2
     assert "topic-read-only" in shown["skipped"]
 

@@ -14,10 +14,9 @@ from rocketns.doctor.arguments import build, options_of
 from rocketns.doctor.checks.registering import elsewhere
 from rocketns.doctor.facts import AddressFacts, BrokerFacts, FleetFacts, IpScope, Reaction
 from rocketns.doctor.finding import Diagnosis, Health
-from rocketns.doctor.report import Report, run
+from rocketns.doctor.report import run
 from rocketns.protocol.body.route import QueueData
-from tests.client.peers import Serve
-from tests.doctor.counting import FakeBroker, FakeNameServer, examine, listening
+from tests.doctor.counting import FakeBroker, report_on
 from tests.doctor.examining import found, gathered, ill
 from tests.doctor.page import NS_1, NS_2, RW, TOPIC, TOPICS, A, B, broker, fleet, name_server, reached
 from tests.doctor.test_asking import hang
@@ -87,7 +86,7 @@ def test_of_a_name_with_several_addresses_a_broker_takes_one() -> None:
     assert f"namesrvAddr -v '{NS_1};{NS_2}'" in finding.commands[0]
 
 
-def test_every_address_of_a_name_is_a_name_server(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_every_address_of_a_name_is_a_name_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """One of two name servers behind a name is down. Clients go to the one or to the other."""
 
     async def found_by_dns(host: str, _port: int) -> list[str]:
@@ -96,7 +95,7 @@ def test_every_address_of_a_name_is_a_name_server(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(resolving, "addresses_of", found_by_dns)
     free = socket.socket()
     free.bind(("127.0.0.1", 0))
-    facts = gathered(addrs=(f"ns.example:{free.getsockname()[1]}",))
+    facts = await gathered(addrs=(f"ns.example:{free.getsockname()[1]}",))
     free.close()
     assert [one.addr.rpartition(":")[0] for one in facts.name_servers] == ["127.0.0.1", "127.0.0.2"]
     assert "ns.example" in run(facts).findings[0].evidence[-1]
@@ -118,20 +117,10 @@ def test_a_list_that_rocketmq_does_not_split_is_named_and_printed_as_it_has_to_b
     assert "name-server-list" not in ill(run(fleet(brokers=(configured(namesrvAddr=f"{NS_1};{NS_2};"),))))
 
 
-def scene(*brokers: FakeBroker, serve: Serve | None = None, **options: Any) -> Report:
-    """The report of one name server with these brokers."""
-
-    async def playing() -> Report:
-        name_server = FakeNameServer()
-        async with listening(name_server), listening(*brokers, serve=serve):
-            name_server.shows(*brokers)
-            return await examine(name_server, **options)
-
-    return asyncio.run(playing())
-
-
-def test_a_broker_on_this_machine_that_hangs_is_not_called_loopback() -> None:
-    assert "does not answer requests" in found(scene(FakeBroker(), serve=hang), "broker-address").sentence
+async def test_a_broker_on_this_machine_that_hangs_is_not_called_loopback() -> None:
+    assert (
+        "does not answer requests" in found((await report_on(FakeBroker(), serve=hang))[0], "broker-address").sentence
+    )
 
 
 def test_a_list_that_was_just_repaired_is_waited_for() -> None:
@@ -208,15 +197,16 @@ async def speak_grpc(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
     writer.close()
 
 
-def test_a_grpc_port_is_another_protocol() -> None:
-    assert "something else than a broker" in found(scene(FakeBroker(), serve=speak_grpc), "broker-address").sentence
-    assert found(run(gathered(speak_grpc)), "name-server-kind").state is Health.ILL
+async def test_a_grpc_port_is_another_protocol() -> None:
+    report, _ = await report_on(FakeBroker(), serve=speak_grpc)
+    assert "something else than a broker" in found(report, "broker-address").sentence
+    assert found(run(await gathered(speak_grpc)), "name-server-kind").state is Health.ILL
 
 
-def test_an_address_with_an_interface_that_is_not_there_is_no_dns_name() -> None:
+async def test_an_address_with_an_interface_that_is_not_there_is_no_dns_name() -> None:
     addr = "[2001:db8::1%eth9]:9876"
-    assert gathered(addrs=(addr,)).name_servers[0].outcome is Reaction.UNREACHABLE
-    report = scene(topics=(), brokers=("[2001:db8::1%eth9]:10911",))
+    assert (await gathered(addrs=(addr,))).name_servers[0].outcome is Reaction.UNREACHABLE
+    report, _ = await report_on(topics=(), brokers=("[2001:db8::1%eth9]:10911",))
     assert [one.outcome for one in report.facts.addresses.values()] == [Reaction.UNREACHABLE]
 
 

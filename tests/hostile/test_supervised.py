@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from interop.harness import codes
-from interop.harness.servers import NameServer
 from interop.harness.supervisor import Supervisor
-from interop.harness.wire import Client, frame, json_header
 from tests.behaviour.calls import settings
 from tests.hostile.conftest import StartServer
 
-WAITING = 50
-QUESTION = frame(json_header(codes.GET_BROKER_CLUSTER_INFO))
 # Far more than three intervals between two messages, even on a busy machine.
 WATCHDOG_US = 300_000
 
@@ -27,20 +21,6 @@ WATCHDOG_US = 300_000
 def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
     with Supervisor(str(tmp_path / "notify"), watchdog_us=WATCHDOG_US) as made:
         yield made
-
-
-@pytest.mark.parametrize("end", [NameServer.kill, NameServer.stop], ids=["killed", "stopped"])
-def test_connections_made_while_it_is_down_wait_and_are_answered(
-    start_server: StartServer, supervisor: Supervisor, end: Callable[[NameServer], int]
-) -> None:
-    server = start_server(supervisor=supervisor)
-    end(server)
-    with ExitStack() as stack:
-        clients = [stack.enter_context(Client(supervisor.port)) for _ in range(WAITING)]
-        for client in clients:
-            client.send(QUESTION)
-        server.start()
-        assert [client.receive().code for client in clients] == [codes.SUCCESS] * WAITING
 
 
 def test_it_says_when_it_is_ready_reloads_and_stops(start_server: StartServer, supervisor: Supervisor) -> None:

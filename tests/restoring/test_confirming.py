@@ -261,7 +261,6 @@ def test_a_restored_broker_that_only_sent_heartbeats_does_not_keep_its_id(
         assert group(client, names.broker)["brokerAddrs"] == {"0": names.addr(2)}
 
 
-Serve = Callable[..., TimedServer]
 HERE, THERE = "127.0.0.2", "127.0.0.3"
 ASKING = {"rocketns.askUnconfirmed": "true", "rocketns.confirmSeconds": 20}
 NOBODY_LISTENS = 1  # a port
@@ -281,17 +280,25 @@ def known(server: TimedServer) -> list[str]:
 
 
 @pytest.mark.parametrize("restarts", [1, 3])
-def test_an_address_that_another_host_announced_is_not_asked(serve: Serve, restarts: int) -> None:
-    """It stays as long as one whose host does not answer. Also after restarts that only wrote snapshots."""
+def test_an_address_that_another_host_announced_is_not_asked(
+    serve: Serve, restarts: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It stays as long as one whose host does not answer, and the one that refuses goes at once. Also after restarts
+    that only wrote snapshots."""
     announce_both(serve())
     for _ in range(restarts - 1):
         serve().stop()
     server = serve(**ASKING)
-    eventually(lambda: known(server) == ["other"])
+    with caplog.at_level(logging.INFO):
+        eventually(lambda: known(server) == ["other"])
+    assert "is gone: its address refuses connections" in caplog.text
     pass_time(server, 19 * SECOND)
     assert known(server) == ["other"]
     pass_time(server, 2 * SECOND)
     eventually(lambda: known(server) == [])
+    server.stop()
+    downs = [(one["broker"], one["cause"]) for one in written(tmp_path, "down")]
+    assert downs == [("own", "refused"), ("other", "unconfirmed")]
 
 
 def test_a_journal_of_an_older_version_names_no_host(serve: Serve, tmp_path: Path) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import socket
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.ports import free_port
-from interop.harness.servers import RocketnsServer
+from interop.harness.servers import NameServer, RocketnsServer
 from interop.harness.supervisor import Supervisor
 from interop.harness.wire import Client, eventually
 from rocketns import first_routes
@@ -25,7 +24,7 @@ from rocketns.journal import restore
 from rocketns.namesrv_controller import NamesrvController
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
-from tests.behaviour.views import ask_route, cluster_info, filter_servers, group, perms, route
+from tests.behaviour.views import ask_route, cluster_info, filter_servers, perms
 from tests.journal.files import PatientServer, open_files, records_of
 from tests.support.inprocess import TimedServer
 
@@ -55,108 +54,25 @@ def test_routes_are_as_before(start: Callable[..., RocketnsServer], names: Names
         assert set(perms(client, other.topic("V")).values()) <= {4}
 
 
-@pytest.mark.slow
-def test_ten_kills_in_a_row_lose_nothing(start: Callable[..., RocketnsServer], names: Names) -> None:
-    """Each right after a change, and most of them before the snapshot of the restart is on disk."""
-    server = start()
-    for number in range(10):
-        with server.connect() as client:
-            registered(client, names, [f"T{one}" for one in range(number + 2)])
-            server.kill()
-        server.start()
-    with server.connect() as client:
-        assert all(route(client, names.topic(f"T{one}")) for one in range(11))
+WAITING = 50
 
 
-@pytest.fixture
-def port_nobody_listens_at() -> Iterator[int]:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        yield bound.getsockname()[1]
-
-
-@pytest.mark.slow
-def test_a_broker_whose_host_refuses_connections_is_gone_at_once(
-    start: Callable[..., RocketnsServer], names: Names, port_nobody_listens_at: int, tmp_path: Path
+@pytest.mark.parametrize("end", [NameServer.kill, NameServer.stop], ids=["killed", "stopped"])
+def test_clients_that_come_while_it_is_down_wait_and_get_their_routes(
+    tmp_path: Path, names: Names, settings: dict[str, object], end: Callable[[NameServer], int]
 ) -> None:
-    """A broker whose address accepts connections stays."""
-    server = start(**{"rocketns.askUnconfirmed": "true"})
-    other = Names()
-    with socket.create_server(("127.0.0.1", 0)) as alive:
-        names.addr = lambda host=1: f"127.0.0.1:{port_nobody_listens_at + host - 1}"  # type: ignore[method-assign]
-        other.addr = lambda host=1: f"127.0.0.1:{alive.getsockname()[1] + host - 1}"  # type: ignore[method-assign]
-        with server.connect() as client:
-            registered(client, names)
-            registered(client, other)
-            server.kill()
+    """Its supervisor keeps the socket. The broker does not come back."""
+    with Supervisor(str(tmp_path / "notify")) as supervisor, ExitStack() as stack:
+        server = PatientServer(tmp_path / "ns", settings, supervisor=supervisor)
+        stack.callback(server.stop)
+        with server.connect() as broker:
+            registered(broker, names)
+            end(server)
+        clients = [stack.enter_context(Client(supervisor.port)) for _ in range(WAITING)]
+        for client in clients:
+            client.post(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": names.topic()})
         server.start()
-        with server.connect() as client:
-            eventually(lambda: group(client, names.broker) is None)
-            assert route(client, names.topic()) is None
-            assert route(client, other.topic()) is not None
-    server.stop()
-    downs = [one for one in records_of(tmp_path / "j") if one["ev"] == "down"]
-    assert [(one["broker"], one["cause"]) for one in downs] == [(names.broker, "refused")]
-    assert "is gone: its address refuses connections" in server.process.text()
-
-
-RESTARTS = 2
-ENDED = "connection ended"
-
-
-class NewClients:
-    """A client that starts every few milliseconds, looks a topic up, and ends. ``seen`` counts the outcomes."""
-
-    def __init__(self, port: int, topic: str) -> None:
-        self.seen: Counter[object] = Counter()
-        self._port, self._topic = port, topic
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._stop.wait(0.005):
-            self.seen[self._look_up()] += 1
-
-    def _look_up(self) -> object:
-        try:
-            with Client(self._port) as client:
-                return client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": self._topic}).code
-        except ConnectionRefusedError:
-            return "refused"
-        except ConnectionError:  # the server ended while it had the connection
-            return ENDED
-
-    def stop(self) -> Counter[object]:
-        self._stop.set()
-        self._thread.join()
-        return self.seen
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_clients_see_no_restart(tmp_path: Path, names: Names, number: signal.Signals) -> None:
-    """Every lookup is answered with the route, though the broker does not come back."""
-    properties = {"journalPath": tmp_path / "j", "journalNs": "n1", "rocketns.askUnconfirmed": "false"}
-    with Supervisor(str(tmp_path / "notify")) as supervisor:
-        server = PatientServer(tmp_path / "ns", properties, supervisor=supervisor)
-        clients = None
-        try:
-            with server.connect() as broker:
-                registered(broker, names)
-                clients = NewClients(supervisor.port, names.topic())
-                for _ in range(RESTARTS):
-                    answered = clients.seen[codes.SUCCESS]
-                    eventually(lambda enough=answered + 5: clients.seen[codes.SUCCESS] >= enough)
-                    server.process.signal(number)
-                    server.process.wait()
-                    server.start()
-        finally:
-            seen = clients.stop() if clients is not None else Counter()
-            server.kill()
-    assert seen.keys() <= {codes.SUCCESS, ENDED}, seen
-    assert seen[codes.SUCCESS] > 5 * RESTARTS
-    assert seen[ENDED] <= 2 * RESTARTS
+        assert [client.receive().code for client in clients] == [codes.SUCCESS] * WAITING
 
 
 async def test_a_cancelled_start_does_not_go_on_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -77,23 +77,17 @@ class World:
         return all(member.is_readable for member in self.watch.state.members)
 
 
-def watched(*scripts: Scripted, test: Callable[[World, list[str]], Awaitable[None]]) -> World:
-    """Run a test with a watch of these peers."""
-    worlds: list[World] = []
-
-    async def running() -> None:
-        async with AsyncExitStack() as stack:
-            addrs = [(await stack.enter_async_context(peer(one.serve))).addr for one in scripts]
-            world = World()
-            worlds.append(world)
-            world.watch.set_peers(addrs)
-            try:
-                await test(world, addrs)
-            finally:
-                world.watch.stop()
-
-    asyncio.run(running())
-    return worlds[0]
+@asynccontextmanager
+async def watching(*scripts: Scripted) -> AsyncIterator[World]:
+    """A watch of these peers."""
+    async with AsyncExitStack() as stack:
+        addrs = [(await stack.enter_async_context(peer(one.serve))).addr for one in scripts]
+        world = World()
+        world.watch.set_peers(addrs)
+        try:
+            yield world
+        finally:
+            world.watch.stop()
 
 
 @pytest.fixture(autouse=True)
@@ -102,11 +96,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fleet, "AGAIN_S", 0.02)
 
 
-def test_peers_with_the_same_routes_agree() -> None:
-    async def test(world: World, _addrs: list[str]) -> None:
+async def test_peers_with_the_same_routes_agree() -> None:
+    async with watching(Scripted(BROKERS, TOPICS), Scripted(BROKERS, TOPICS)) as world:
         await world.until(lambda: world.is_read() and world.watch.state.members[1].topics == 2)
-
-    world = watched(Scripted(BROKERS, TOPICS), Scripted(BROKERS, TOPICS), test=test)
     assert (world.found, world.events) == (set(), [])
     own, first, _ = world.watch.state.members
     assert (own.address, own.broker_groups, own.topics, first.kind, first.broker_groups) == (OWN, 2, 2, "other", 2)
@@ -119,19 +111,14 @@ def test_peers_with_the_same_routes_agree() -> None:
         (BROKERS, TOPICS | {"T": {"a": {}, "b": {"perm": 4}}}, (FactKind.TOPIC, "T")),
     ],
 )
-def test_a_difference_is_named_with_its_sides_and_once_as_an_event(
+async def test_a_difference_is_named_with_its_sides_and_once_as_an_event(
     brokers: dict[str, str], topics: dict[str, Any], found: tuple[FactKind, str]
 ) -> None:
     """The second peer agrees with this one, the first does not."""
-    sides: list[tuple[str, ...]] = []
-
-    async def test(world: World, addrs: list[str]) -> None:
+    async with watching(Scripted(brokers, topics), Scripted(BROKERS, TOPICS)) as world:
         await world.until(lambda: world.is_read() and world.found)
-        (one,) = world.watch.state.disagreements
-        sides.extend(side.members for side in one.sides)
-        assert sides == [(OWN, addrs[1]), (addrs[0],)]
-
-    world = watched(Scripted(brokers, topics), Scripted(BROKERS, TOPICS), test=test)
+    (one,), (_, other, same) = world.watch.state.disagreements, world.watch.state.members
+    assert [side.members for side in one.sides] == [(OWN, same.address), (other.address,)]
     assert world.found == {found}
     assert [(event.kind, event.name, event.is_over) for event in world.events] == [(*found, False)]
 
@@ -146,14 +133,12 @@ def test_a_difference_is_named_with_its_sides_and_once_as_an_event(
     ],
     ids=["no group", "many values", "no route", "large"],
 )
-def test_a_peer_with_useless_answers_is_not_compared(code: int, answer: bytes | int) -> None:
+async def test_a_peer_with_useless_answers_is_not_compared(code: int, answer: bytes | int) -> None:
     other = Scripted({"a": "10.0.0.1:1"}, TOPICS)
     other.wrong = {code: answer}
 
-    async def test(world: World, _addrs: list[str]) -> None:
+    async with watching(other) as world:
         await world.until(lambda: world.watch.state.members[1].error not in ("", NOT_READ))
-
-    world = watched(other, test=test)
     assert (world.found, world.watch.state.members[1].differing_brokers) == (set(), 0)
 
 
@@ -191,16 +176,11 @@ class Digesting(Scripted):
         return answer(request, 0, json.dumps({"table": table}).encode())
 
 
-def state_of(script: Scripted, is_enough: Callable[[FleetState], bool]) -> FleetState:
+async def state_of(script: Scripted, is_enough: Callable[[FleetState], bool]) -> FleetState:
     """The state once it is as the test expects it."""
-    states: list[FleetState] = []
-
-    async def test(world: World, _addrs: list[str]) -> None:
+    async with watching(script) as world:
         await world.until(lambda: is_enough(world.watch.state))
-        states.append(world.watch.state)
-
-    watched(script, test=test)
-    return states[0]
+        return world.watch.state
 
 
 def of_topic(state: FleetState, topic: str) -> Disagreement | None:
@@ -222,10 +202,10 @@ def is_read(topic: str) -> Callable[[FleetState], bool]:
     ],
     ids=["permission", "queues", "brokers"],
 )  # fmt: skip
-def test_a_topic_says_what_differs_and_of_which_broker(
+async def test_a_topic_says_what_differs_and_of_which_broker(
     topics: dict[str, Any], parts: tuple[Part, ...], says: str
 ) -> None:
-    state = state_of(Digesting(BROKERS, TOPICS | topics), is_read("T"))
+    state = await state_of(Digesting(BROKERS, TOPICS | topics), is_read("T"))
     one = of_topic(state, "T")
     assert one is not None
     assert (one.parts, one.follows) == (parts, ())
@@ -235,11 +215,11 @@ def test_a_topic_says_what_differs_and_of_which_broker(
     assert [queues.broker for queues in theirs.queues] == ["b"]
 
 
-def test_topics_of_a_broker_that_this_one_lacks_follow_from_it_and_leave_room_for_what_truly_differs() -> None:
+async def test_topics_of_a_broker_that_this_one_lacks_follow_from_it_and_leave_room_for_what_truly_differs() -> None:
     """Of so many topics only some routes are read, and only some are kept."""
     topics: dict[str, dict[str, dict[str, int]]] = {f"c-{number:03}": {"c": {}} for number in range(MANY)}
     script = Digesting(BROKERS | {"c": "10.0.0.3:1"}, TOPICS | topics | {"U": {"b": {"perm": 4}}})
-    state = state_of(script, lambda state: is_read("U")(state) and state.members[1].following_topics == MANY)
+    state = await state_of(script, lambda state: is_read("U")(state) and state.members[1].following_topics == MANY)
     cause, truly, *followers = state.disagreements
     assert (cause.kind, cause.name, cause.topics) == (FactKind.BROKER, "c", MANY)
     assert (truly.name, truly.parts, truly.follows) == ("U", (Part.PERMISSION,), ())
