@@ -11,7 +11,7 @@ let isAsking = false;
 export const asksForToken = () => isAsking;
 
 // Some browsers have no storage for a page. It works without, where the server asks for no token.
-function kept() {
+function savedToken() {
   try {
     return sessionStorage.getItem(KEY);
   } catch {
@@ -22,7 +22,7 @@ function kept() {
 // What the server answers. Whoever lacks the token is asked for it, and no further request is sent until it is there.
 async function request(path, signal = undefined) {
   if (isAsking) throw new Error("the token is missing");
-  const token = kept();
+  const token = savedToken();
   const answer = await fetch(path, {signal, headers: token ? {Authorization: `Bearer ${token}`} : {}});
   if (answer.status === 401 || answer.status === 403) {
     ask(token ? why(answer.status) : "");
@@ -68,14 +68,14 @@ function use(event) {
 
 const RETRY_MS = 2000;
 
-// Call `takers[event]` with the value of each message, and `onOpen` at the beginning of each connection.
-export async function follow(path, takers, onOpen) {
+// Call `handlers[event]` with the value of each message, and `onOpen` at the beginning of each connection.
+export async function follow(path, handlers, onOpen) {
   while (!asksForToken()) {
     try {
       const answer = await request(path);
       if (answer.ok) {
         onOpen();
-        await readMessages(answer.body, takers);
+        await readMessages(answer.body, handlers);
       }
     } catch {
       // It is tried again.
@@ -84,7 +84,7 @@ export async function follow(path, takers, onOpen) {
   }
 }
 
-async function readMessages(body, takers) {
+async function readMessages(body, handlers) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
@@ -95,7 +95,7 @@ async function readMessages(body, takers) {
     for (const message of messages) {
       // The value is JSON, which has no line ends, so a message has one line of data.
       const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(message) ?? [];
-      takers[event]?.(JSON.parse(data));
+      handlers[event]?.(JSON.parse(data));
     }
   }
 }

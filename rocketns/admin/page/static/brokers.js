@@ -48,7 +48,7 @@ export async function readBrokers() {
 }
 
 // Lost brokers are not in the routes: the status has them.
-export function takeStatus(status) {
+export function noteStatus(status) {
   skewMs = status.now - Date.now();
   lost = status.lost.map((one) => ({...one, state: "lost"}));
   wiped = new Set(status.wiped);
@@ -68,7 +68,7 @@ export function onBeats(beats) {
   }
 }
 
-// By name and id. A lost broker keeps its place.
+// By name and id. A lost broker stays where it was.
 export function showBrokers() {
   const members = new Map([...brokers.values(), ...lost].map((broker) => [key(broker), broker]));
   all = [...members.values()].sort((one, other) => compared(one.broker, other.broker) || one.id - other.id)
@@ -182,9 +182,9 @@ function brokerRow(broker) {
   const state = stateOf(broker);
   const [text, level] = STATES[state];
   const topics = broker.state !== "lost" && broker.id === 0 ? [" · ", linked("topicsOf", broker.broker, _("topics"))] : [];
-  const place = [broker.address, broker.cluster, broker.zone].filter(Boolean).flatMap((one) => [whole(one), " "]);
+  const where = [broker.address, broker.cluster, broker.zone].filter(Boolean).flatMap((one) => [whole(one), " "]);
   return row(
-    make("td", "name", whole(broker.broker), make("div", "quiet", roleOf(broker.id), ...topics), make("div", "second quiet", ...place)),
+    make("td", "name", whole(broker.broker), make("div", "quiet", roleOf(broker.id), ...topics), make("div", "second quiet", ...where)),
     make("td", `state ${state} ${level}`, _(text), broker.why && broker.state === state ? make("div", "why", _(broker.why)) : ""),
     heardCell(broker),
     make("td", "wide", whole(broker.address ?? "–")),

@@ -23,11 +23,11 @@ const LETTERS = "\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10f
 const RUN = new RegExp(`([${LETTERS}](?:[${LETTERS}0-9%.:/_-]*[${LETTERS}])?)`, "u");
 
 function parts(text) {
-  return visible(text).split(RUN).map((part, place) => place % 2 ? make("bdi", "", document.createTextNode(part)) : part);
+  return visible(text).split(RUN).map((part, index) => index % 2 ? make("bdi", "", document.createTextNode(part)) : part);
 }
 
 export function isolated(text) {
-  return visible(text).split(RUN).map((part, place) => place % 2 ? `\u2068${part}\u2069` : part).join("");
+  return visible(text).split(RUN).map((part, index) => index % 2 ? `\u2068${part}\u2069` : part).join("");
 }
 
 export function setText(element, text) {
@@ -130,16 +130,16 @@ export const permission = (bits) => _(ALLOWED[bits >> 1 & 3]);
 // A sentence of the server as children of an element: a text, a list, or a message with values, which are such sentences.
 // No line breaks in a name.
 export function spoken(said) {
-  if (typeof said === "string") return said.split(" ").flatMap((word, place) => place ? [" ", whole(word)] : [whole(word)]);
-  if (Array.isArray(said)) return said.flatMap((one, place) => place ? [_(", "), ...spoken(one)] : spoken(one));
+  if (typeof said === "string") return said.split(" ").flatMap((word, index) => index ? [" ", whole(word)] : [whole(word)]);
+  if (Array.isArray(said)) return said.flatMap((one, index) => index ? [_(", "), ...spoken(one)] : spoken(one));
   return (messages[said.message] ?? said.message).split(/%\((\w+)\)s/)
-    .flatMap((part, place) => place % 2 ? spoken(said.values[part]) : part);
+    .flatMap((part, index) => index % 2 ? spoken(said.values[part]) : part);
 }
 
 // The form for a number, which is %(n)s in it. English has two, and is its own key.
 export function plural(one, many, n, values = {}) {
-  const known = messages[one];
-  return fill(known ?? (n === 1 ? one : many), {n: count(n), ...values});
+  const translated = messages[one];
+  return fill(translated ?? (n === 1 ? one : many), {n: count(n), ...values});
 }
 
 export function translatePage() {

@@ -75,10 +75,10 @@ function followers(broker, n, open) {
   details.dataset.of = broker;
   details.addEventListener("toggle", async () => {
     if (!details.open || details.childElementCount > 1) return;
-    const place = make("p", "quiet", _("reading …"));
-    details.append(place);
+    const note = make("p", "quiet", _("reading …"));
+    details.append(note);
     const found = await read("disagreements", {kind: "topic", follows: broker, limit: FOLLOWERS_READ, sort: "name"}).catch(() => null);
-    place.replaceWith(found === null ? make("p", "quiet", _("the name server does not answer")) :
+    note.replaceWith(found === null ? make("p", "quiet", _("the name server does not answer")) :
       nameList(found.items.map((one) => one.name), n));
   });
   details.open = open.get(broker) ?? false;
@@ -101,7 +101,7 @@ export async function readFleet() {
   const found = await read("disagreements", {limit: READ, follows: "", sort: "kind"});
   servers.items.sort((one, other) => (other.address === OWN) - (one.address === OWN));
   byId("servers").replaceChildren(...servers.items.map(server));
-  place(found.total > 0 || servers.items.some((one) => one.error && one.error !== NOT_READ));
+  moveFleet(found.total > 0 || servers.items.some((one) => one.error && one.error !== NOT_READ));
   const more = found.total - found.items.length;
   showChanged(byId("differ"), found, (open) => [
     ...groupsOf(found.items).map((group) => disagreement(group, open)),
@@ -110,7 +110,7 @@ export async function readFleet() {
 }
 
 // What needs attention stands before what is well.
-function place(troubled) {
+function moveFleet(troubled) {
   const fleet = byId("fleet");
   if (fleet.dataset.troubled === String(troubled) || fleet.contains(document.activeElement)) return;
   fleet.dataset.troubled = String(troubled);

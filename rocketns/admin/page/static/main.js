@@ -2,7 +2,7 @@
 
 import {_, byId, clock, seen, setText, translatePage} from "./dom.js";
 import {asksForToken, follow, read} from "./asking.js";
-import {onBeats, readBrokers, showBrokers, showBrokersOf, startTable, takeStatus} from "./brokers.js";
+import {onBeats, readBrokers, showBrokers, showBrokersOf, startTable, noteStatus} from "./brokers.js";
 import {onChanges, readChanges} from "./changes.js";
 import {readFleet} from "./fleet.js";
 import {readMissing, showRoute, showTopicsOf, startTopics} from "./topics.js";
@@ -24,7 +24,7 @@ let status = null;
 function onStatus(now) {
   status = now;
   heardMs = Date.now();
-  takeStatus(status);
+  noteStatus(status);
   showVerdict(status);
   showFigures(status);
   showLive();
@@ -56,7 +56,7 @@ async function readLists() {
 
 const OF_BROKERS = new Set(["reg", "back", "down", "doubt", "conflict"]);
 
-function takeChanges(changes) {
+function noteChanges(changes) {
   onChanges(changes);
   if (changes.some((change) => OF_BROKERS.has(change.event))) reread();
 }
@@ -90,18 +90,18 @@ function start() {
   showLinked();
   reread();
   every(HISTORY_MS, readHistory);
-  follow("/api/v1/stream", {status: onStatus, beats: onBeats, changes: takeChanges, gap: reread}, reread);
+  follow("/api/v1/stream", {status: onStatus, beats: onBeats, changes: noteChanges, gap: reread}, reread);
   every(FLEET_MS, () => Promise.all(status === null ? [] : [readFleet(), readMissing(status)]));
   setInterval(() => { showLive(); if (!document.hidden) showBrokers(); }, REDRAW_MS);
 }
 
 // The other language has the same topic.
 function startSwitch() {
-  const keep = () => {
+  const copyHash = () => {
     for (const link of byId("languages").children) link.hash = location.hash;
   };
-  addEventListener("hashchange", keep);
-  keep();
+  addEventListener("hashchange", copyHash);
+  copyHash();
 }
 
 translatePage();

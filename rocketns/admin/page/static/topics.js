@@ -28,10 +28,10 @@ const links = () => [...byId("topics").querySelectorAll("a")];
 // The arrows go from the field through the links, Escape goes back to it, and Enter in it opens the first one.
 function onKey(event) {
   const stops = [byId("find"), ...links()];
-  const place = stops.indexOf(document.activeElement);
+  const index = stops.indexOf(document.activeElement);
   const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
-  const target = event.key === "Escape" ? stops[0] : step && place >= 0 ? stops[place + step] : undefined;
-  if (event.key === "Enter" && place === 0) stops[1]?.click();
+  const target = event.key === "Escape" ? stops[0] : step && index >= 0 ? stops[index + step] : undefined;
+  if (event.key === "Enter" && index === 0) stops[1]?.click();
   if (!target) return;
   event.preventDefault();
   target.focus();

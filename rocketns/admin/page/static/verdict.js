@@ -26,7 +26,7 @@ export function showVerdict(status) {
   setText(byId("verdict-title"), _(WORDS[status.level]));
   document.title = `${status.level === "ok" ? "" : "⚠ "}${isolated(status.name)} · rocketns`;
   showChanged(byId("reasons"), status.reasons, (open) =>
-    status.reasons.map((reason, place) => trouble(reason, open.get(reason.name) ?? place < OPEN)));
+    status.reasons.map((reason, index) => trouble(reason, open.get(reason.name) ?? index < OPEN)));
 }
 
 function trouble(reason, open) {
@@ -51,7 +51,7 @@ function remedy(reason, open) {
 
 // Lines with a button that copies them. Without a clipboard they are selected instead.
 function copied(lines) {
-  const code = make("code", "", ...lines.flatMap((line, place) => [document.createTextNode(place ? "\n" : ""), line]));
+  const code = make("code", "", ...lines.flatMap((line, index) => [document.createTextNode(index ? "\n" : ""), line]));
   const button = makeButton("", async () => {
     try {
       await navigator.clipboard.writeText(code.textContent);
@@ -79,8 +79,8 @@ export async function readHistory() {
 }
 
 export function showFigures(status) {
-  const perHour = (name) => samples.slice(1).map((one, place) =>
-    Math.max(0, one[name] - samples[place][name]) * 1000 / Math.max(1, one.at - samples[place].at));
+  const perHour = (name) => samples.slice(1).map((one, index) =>
+    Math.max(0, one[name] - samples[index][name]) * 1000 / Math.max(1, one.at - samples[index].at));
   const noBroker = status.reasons.find((reason) => reason.name === "noBroker");
   const fields = [
     [_("Brokers"), count(status.brokers), noBroker?.level ?? "", null, [
@@ -109,8 +109,8 @@ function perSecond(status, name) {
 // A line from the left, an hour ago, to the right, now. Its highest point is the greatest value, its lowest one is 0.
 function picture(values) {
   const most = Math.max(...values, 1e-9);
-  const point = (value, place) =>
-    `${(WIDTH - (values.length - 1 - place) * WIDTH / (SAMPLES - 1)).toFixed(1)},${(HEIGHT - 1 - value / most * (HEIGHT - 2)).toFixed(1)}`;
+  const point = (value, index) =>
+    `${(WIDTH - (values.length - 1 - index) * WIDTH / (SAMPLES - 1)).toFixed(1)},${(HEIGHT - 1 - value / most * (HEIGHT - 2)).toFixed(1)}`;
   const svg = document.createElementNS(SVG, "svg");
   const line = document.createElementNS(SVG, "polyline");
   line.setAttribute("points", values.map(point).join(" "));
