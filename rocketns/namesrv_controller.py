@@ -131,14 +131,11 @@ class NamesrvController:
         from rocketns.journal.journal import Journal
         from rocketns.journal.record import OVERFLOW
 
-        ns = self._journal_ns()
+        ns = config.ns(self.configuration.netty.bind_address, self.port)
         sources = [partial(drain_counts, reactors, OVERFLOW)]
         log.info("the journal is written to %s as ns=%s", config.journal_path, ns)
         kv = state.kv_config.config_table
         return Journal(config, ns, state.tables, kv, self.clock.now().epoch_ms, _call_later, sources)
-
-    def _journal_ns(self) -> str:
-        return self.configuration.journal.ns(self.configuration.netty.bind_address, self.port)
 
     def _add_jobs(self) -> None:
         """All periodic jobs of the server. Jobs that are due at the same time run in this order."""
@@ -191,7 +188,7 @@ class NamesrvController:
         self.configuration.netty.show_port(self.port)
         self.core.context.restoring = True  # a job may look whether the reactors may answer
         self._run_jobs()
-        journal_ns = None if self.journal is None else self._journal_ns()
+        journal_ns = None if self.journal is None else self.journal.ns
         filled = await self.first_routes.fill(journal_ns, self.port, self._let_peers_wait)
         if self.journal is not None:
             self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, self.clock.now().epoch_ms, filled)
@@ -264,25 +261,16 @@ class NamesrvController:
             self.journal.stop(self.clock.now().epoch_ms)
             await asyncio.to_thread(self.journal.join)
 
-    def log_passed_over(self) -> None:
-        """The settings that have no effect, or another one than they seem to have. After the boot line: it is there
-        that people look.
-        """
-        for name, doc in self.configuration.unused().items():
-            log.warning("%s is accepted but not used by rocketns (%s)", name, doc)
-        for source, sentences in (
-            ("configuration file", self.configuration.passed_over()),
-            ("command line", self.configuration.passed_over_system_properties()),
-            ("TLS properties file", self.configuration.passed_over_tls()),
-        ):
-            for sentence in sentences:
-                log.warning("%s: %s", source, sentence)
+    def log_warnings(self) -> None:
+        """Of the settings. After the boot line: it is there that people look."""
+        for sentence in self.configuration.warnings():
+            log.warning("%s", sentence)
 
     def reread(self) -> None:
         """Re-read the TLS files, and those properties of the configuration file that take effect without a restart."""
         log.info("SIGHUP: re-reading the TLS files and the configuration file")
         changed = self.configuration.reread()
-        self.log_passed_over()
+        self.log_warnings()
         self.tls.reread()
         self.access_file.reread()
         self.views_file.reread()

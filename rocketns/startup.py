@@ -138,7 +138,7 @@ def make_ports(
 async def _serve_until(stop: asyncio.Event, controller: NamesrvController, supervisor: Supervisor) -> None:
     """From the boot line to the end of a graceful shutdown, which a second signal cuts short."""
     _say(controller.boot_line())
-    controller.log_passed_over()
+    controller.log_warnings()
     supervisor.ready(controller.boot_line())
     await stop.wait()
     supervisor.stopping()

@@ -188,21 +188,16 @@ class Configuration(OwnSections):
         texts = {name: trim(settings[name]) for name in settings if name in declared and declared[name].type == "str"}
         return texts | {name: text for name, text in settings.items() if name in self.extra}
 
-    def passed_over(self) -> list[str]:
-        """Settings of the start-up file without effect, or with another than they seem to have, a sentence each."""
-        return checks.in_the_file(self._settings, self._declared())
-
-    def passed_over_system_properties(self) -> list[str]:
-        """The system properties that have no effect, as sentences for the log."""
-        return checks.in_the_system_properties(self._system, self._declared())
-
-    def passed_over_tls(self) -> list[str]:
-        """As `passed_over`, of the file that ``tls.config.file`` names."""
-        return checks.in_the_tls_file(tls.read_file(self._settings | self._system))
-
-    def unused(self) -> dict[str, str]:
-        """The properties of the start-up file that rocketns accepts and does not use, with their meaning."""
-        return checks.unused(self._settings, self._declared())
+    def warnings(self) -> list[str]:
+        """Settings of the start that have no effect, or another one than they seem to have, a sentence each."""
+        declared, of_tls = self._declared(), tls.read_file(self._settings | self._system)
+        return [
+            *(f"{name} is accepted but not used by rocketns ({doc})"
+              for name, doc in checks.unused(self._settings, declared).items()),
+            *(f"configuration file: {one}" for one in checks.in_the_file(self._settings, declared)),
+            *(f"command line: {one}" for one in checks.in_the_system_properties(self._system, declared)),
+            *(f"TLS properties file: {one}" for one in checks.in_the_tls_file(of_tls)),
+        ]  # fmt: skip
 
 
 def _serialize_type(system: Mapping[str, str], environment: Mapping[str, str]) -> str:

@@ -81,7 +81,7 @@ class Journal:
         self._step_is_due = False
         self._epoch_ms = epoch_ms
         self._failed = False
-        self._ns = ns
+        self.ns = ns
         self._observes = observes
         self._whole_at: int | None = None
         self.is_started = False
@@ -98,7 +98,7 @@ class Journal:
         self._epoch_ms = epoch_ms
         self.writer.start(partial(self._note_written, call_soon))
         self.buffer.at(self._epoch_ms)
-        self.buffer.put(encoding.columns("start", {"ns": self._ns, "restored": filled and True,
+        self.buffer.put(encoding.columns("start", {"ns": self.ns, "restored": filled and True,
                                                    "seeded": filled is DoubtReason.SEEDED or None,
                                                    "observed": self._observes or None}))  # fmt: skip
         if filled or self._observes:

@@ -87,7 +87,7 @@ def test_the_unit_starts_the_program_with_properties_that_take_effect(tmp_path: 
     assert options.config_file == "/etc/rocketns/namesrv.properties"
     assert options.system == [("user.home", "/var/lib/rocketns")]
     configuration = Configuration.build(str(UNITS / "namesrv.properties"), home=tmp_path)
-    assert configuration.passed_over() == []
+    assert configuration.warnings() == []
     limits = Limits()
     wanted = limits.connections_max + limits.outgoing_connections_max + SPARE_DESCRIPTORS
     assert int(service["LimitNOFILE"]) >= wanted

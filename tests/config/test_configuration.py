@@ -242,6 +242,11 @@ MISREAD = {
 # A setting without effect is named with the reason, and with the name that was probably meant.
 
 
+def warned(configuration: Configuration, source: str = "configuration file") -> list[str]:
+    """What is wrong in one of the sources."""
+    return [one.removeprefix(f"{source}: ") for one in configuration.warnings() if one.startswith(source)]
+
+
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
@@ -261,7 +266,7 @@ MISREAD = {
     ],
 )
 def test_a_setting_of_the_file_without_effect_is_named(tmp_path: Path, line: str, sentence: str) -> None:
-    assert build(tmp_path, f"{line}\n").passed_over() == [sentence]
+    assert warned(build(tmp_path, f"{line}\n")) == [sentence]
 
 
 @pytest.mark.parametrize(
@@ -270,7 +275,7 @@ def test_a_setting_of_the_file_without_effect_is_named(tmp_path: Path, line: str
      "productEnvName=", "listenPort="],
 )  # fmt: skip
 def test_a_setting_with_effect_is_not_named(tmp_path: Path, line: str) -> None:
-    assert build(tmp_path, f"{line}\n").passed_over() == []
+    assert warned(build(tmp_path, f"{line}\n")) == []
 
 
 @pytest.mark.parametrize(
@@ -285,8 +290,8 @@ def test_a_setting_with_effect_is_not_named(tmp_path: Path, line: str) -> None:
 )
 def test_a_system_property_without_effect_is_named(tmp_path: Path, name: str, sentence: str) -> None:
     configuration = build(tmp_path, system={name: "1"})
-    assert configuration.passed_over_system_properties() == [sentence]
-    assert configuration.passed_over() == []
+    assert warned(configuration, "command line") == [sentence]
+    assert warned(configuration) == []
 
 
 def test_a_word_that_tls_does_not_have_is_named_wherever_it_stands(tmp_path: Path) -> None:
@@ -294,12 +299,12 @@ def test_a_word_that_tls_does_not_have_is_named_wherever_it_stands(tmp_path: Pat
     given = dict(line.partition("=")[::2] for line in MISREAD)
     expected = list({line.partition("=")[0]: sentence for line, sentence in MISREAD.items()}.values())
     configuration = build(tmp_path, system=given | {"tls.config.file": str(tmp_path / "tls.properties")})
-    assert configuration.passed_over_system_properties() == expected
+    assert warned(configuration, "command line") == expected
     unknown = "'tls.server.keypath' has no effect: the property is called tls.server.keyPath"
-    assert configuration.passed_over_tls() == [unknown, *expected]
+    assert warned(configuration, "TLS properties file") == [unknown, *expected]
 
 
 @pytest.mark.parametrize("name", ["rocketmq.namesrv.addr", "java.io.tmpdir", "listenPrts"])
 def test_a_system_property_that_is_read_or_java_s_is_not_named(tmp_path: Path, name: str) -> None:
     """JAVA_OPT contains properties for the JVM."""
-    assert build(tmp_path, system={name: "1"}).passed_over_system_properties() == []
+    assert build(tmp_path, system={name: "1"}).warnings() == []

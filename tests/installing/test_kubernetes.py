@@ -175,7 +175,7 @@ def test_kubernetes_accepts_the_plain_manifests(manifest: Manifest) -> None:
 
 def test_the_properties_are_known_and_take_effect(tmp_path: Path) -> None:
     found = configuration(plain(), tmp_path)
-    assert found.passed_over() == []
+    assert found.warnings() == []
     assert found.netty.listen_port == container(plain())["ports"][0]["containerPort"]
 
 

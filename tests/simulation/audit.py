@@ -100,7 +100,7 @@ class AuditedSimulation(Simulation):
         controller, now_us = process.controller, epoch_us(self.world.now_us)
         assert controller.journal is not None
         buffer = controller.journal.buffer
-        run = Run(controller._journal_ns(), buffer._boot, now_us, None if controller.journal._work else buffer.seq)
+        run = Run(controller.journal.ns, buffer._boot, now_us, None if controller.journal._work else buffer.seq)
         run.views.append(view_of(controller.core.context.tables, now_us))
         self._open[process] = run
         self.runs.append(run)
