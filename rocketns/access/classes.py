@@ -56,9 +56,6 @@ class Mode(StrEnum):
     ENFORCE = "enforce"
 
 
-MODES = {mode.value: mode for mode in Mode}
-
-
 @dataclass(frozen=True, slots=True)
 class AccessRequest:
     """``brokers`` gives the names of the brokers that it is about, "" for one that it does not name.

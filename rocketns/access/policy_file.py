@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from rocketns.access import plain_acl
-from rocketns.access.classes import MODES, RIGHTS, Access, Mode
+from rocketns.access.classes import RIGHTS, Access, Mode
 from rocketns.access.policy import Policy
 from rocketns.access.policy_values import PolicyError, PolicyTable, ReadFile, add_secret, read_secrets
 from rocketns.access.principal import Principal
@@ -44,8 +44,8 @@ def read_policy(file: str, text: str, read_file: ReadFile) -> Policy:
     top.end()
     end = PolicyTable(file, text, "", _toml(file, "\n" * text.count("\n", 0, modes_at) + text[modes_at:]))
     table = end.table("modes")
-    modes: dict[Access, Mode] = {access: table.word(access.value, MODES) for access in RIGHTS}
-    policy = replace(policy, modes=modes, takeover=table.word("takeover", MODES))
+    modes = {access: table.mode(access.value) for access in RIGHTS}
+    policy = replace(policy, modes=modes, takeover=table.mode("takeover"))
     table.end()
     end.end("the modes are the last table of the file, so put it before them")
     _check(policy, top)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
+from rocketns.access.classes import Mode
 from rocketns.access.principal import Globs, Network
 from rocketns.access.signature import Secret
 from rocketns.errors import RocketnsError
@@ -121,14 +122,14 @@ class PolicyTable:
         except ValueError as error:
             self.refuse(key, str(error))
 
-    def word(self, key: str, words: Mapping[str, Read]) -> Read:
-        """One of the words, which must be there."""
+    def mode(self, key: str) -> Mode:
+        """One of the modes, which must be there."""
         value = self.text(key)
         if value is None:
-            self.refuse(key, f"it is missing, or the file is not yet written: one of {', '.join(words)}")
-        if value not in words:
-            self.refuse(key, f"{value!r} must be one of {', '.join(words)}")
-        return words[value]
+            self.refuse(key, f"it is missing, or the file is not yet written: one of {', '.join(Mode)}")
+        if value not in [*Mode]:
+            self.refuse(key, f"{value!r} must be one of {', '.join(Mode)}")
+        return Mode(value)
 
 
 def _is_text(value: Any) -> bool:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketns.access import decision as decision_module
-from rocketns.access.classes import MODES, RIGHTS, Access, AccessRequest, Mode
+from rocketns.access.classes import RIGHTS, Access, AccessRequest, Mode
 from rocketns.access.decision import Decision, Evidence, RefusalReason, decide, principals_of
 from rocketns.access.policy import OPEN, Policy
 from rocketns.access.policy_file import read_policy
@@ -192,7 +192,7 @@ def policy_of(principals: list[Who], modes: dict[str, str]) -> Policy:
             f"{name} = {str(value).lower() if isinstance(value, bool) else value}" for name, value in given.items()
         ]
     if not principals:  # without one, a file that enforces is refused
-        return Policy(modes={Access(name): MODES[word] for name, word in modes.items()})
+        return Policy(modes={Access(name): Mode(word) for name, word in modes.items()})
     return read_policy("policy.toml", whole("\n".join(lines)), lambda path: path)
 
 
