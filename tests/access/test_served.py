@@ -30,7 +30,7 @@ from tests.support.inprocess import TimedServer
 from tests.support.policies import whole
 from tests.support.starting import stopped_after
 from tests.support.tlsclient import TlsClient, any_server
-from tests.support.tlsfiles import as_options, tls_properties
+from tests.support.tlsfiles import as_options, verifying
 
 POLICY = """
 [modes]
@@ -210,14 +210,6 @@ def ours() -> Identity:
     return authority("ours")
 
 
-def start(start_guarded: StartGuarded, tmp_path: Path, ours: Identity, auth_client: str) -> NameServer:
-    trust = tmp_path / "trust.pem"
-    trust.write_bytes(ours.certificate_pem())
-    more = {"need.client.auth": "optional", "authClient": auth_client, "trustCertPath": str(trust)}
-    files = Files.write(tmp_path / "server", ours.issue("server"))
-    return start_guarded(POLICY_CERTIFICATES, options=as_options(tls_properties(files, **more)))
-
-
 def wipe(server: NameServer, files: Files | None) -> int:
     """The answer's code."""
     with TlsClient(server.port, context=any_server(files)) as client:
@@ -229,7 +221,8 @@ def test_holder_of_a_verified_certificate_may_what_its_subject_may(
     start_guarded: StartGuarded, tmp_path: Path, ours: Identity, auth: str, expected: int
 ) -> None:
     """With tls.server.authClient=false any certificate is taken, also one that a peer made itself (B075)."""
-    server = start(start_guarded, tmp_path, ours, auth)
+    options = as_options(verifying(tmp_path / "server", ours, verifies=auth == "true"))
+    server = start_guarded(POLICY_CERTIFICATES, options=options)
     assert wipe(server, Files.write(tmp_path / "a", ours.issue("operator-1"))) == expected
     assert wipe(server, Files.write(tmp_path / "b", ours.issue("client"))) == REFUSED
     assert wipe(server, None) == REFUSED

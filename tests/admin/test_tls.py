@@ -17,7 +17,7 @@ from rocketns.server.http.heads import HEAD_BYTES_MAX
 from tests.admin.conftest import Managed
 from tests.support.certificates import Files, Identity, authority
 from tests.support.tlsclient import REFUSED, any_server
-from tests.support.tlsfiles import tls_properties
+from tests.support.tlsfiles import tls_properties, verifying
 
 GET = b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -69,12 +69,9 @@ def _certificate(managed: Managed) -> bytes | None:
 
 
 def test_client_certificates_are_asked_for_as_at_the_name_servers_port(
-    start_managed: Callable[..., Managed], files: Files, ours: Identity, tmp_path: Path
+    start_managed: Callable[..., Managed], ours: Identity, tmp_path: Path
 ) -> None:
-    trust = tmp_path / "trust.pem"
-    trust.write_bytes(ours.certificate_pem())
-    more = {"need.client.auth": "require", "authClient": "true", "trustCertPath": str(trust)}
-    managed = start_managed(tls_properties(files, **more) | {"rocketns.adminTls": "true"})
+    managed = start_managed(verifying(tmp_path / "server", ours, "require") | {"rocketns.adminTls": "true"})
     own = Files.write(tmp_path / "own", ours.issue("operator"))
     other = Files.write(tmp_path / "other", authority("others").issue("operator"))
     assert ask(managed, identity=own) == 200

@@ -390,10 +390,12 @@ def test_topic_lines(line: bytes) -> None:
 
 @pytest.mark.parametrize("mappings", [False, True])
 def test_a_cut_body_needs_more_until_it_is_whole(mappings: bool) -> None:
+    """B127, B129."""
     whole = zlib.decompress(compressed_body([topic_config("a")], mapping=[{"topic": "M"}]))
     end = len(whole) if mappings else len(whole) - len(block(b'{"topic":"M"}')) - 4
     needs = [registration.needs_more(whole[:cut], mappings) for cut in range(len(whole) + 1)]
     assert needs == [cut < end for cut in range(len(whole) + 1)]
+    assert {declared_blocks(whole[:cut], mappings) for cut in range(end)} == {REFUSED}
 
 
 @pytest.mark.parametrize(
@@ -403,6 +405,7 @@ def test_a_cut_body_needs_more_until_it_is_whole(mappings: bool) -> None:
         struct.pack(">i", BLOCK_BYTES_MAX + 1),
         block(b"") + struct.pack(">i", BLOCKS_MAX + 1),
         block(b"") + struct.pack(">ii", 1, TOPIC_LINE_BYTES_MIN - 1),
+        block(b"") + struct.pack(">ii", 1, 2**31 - 1),
         block(b"") + struct.pack(">i", 0) + block(b"") + struct.pack(">i", MAPPINGS_MAX + 1),
     ],
 )

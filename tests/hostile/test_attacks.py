@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hmac
 import re
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -16,6 +14,7 @@ from interop.harness import codes
 from interop.harness.payloads import data_version, dumps, register_body, register_ext, topic_config
 from interop.harness.servers import JavaNameServer, NameServer
 from interop.harness.wire import Answer, Client
+from tests.access import signing
 from tests.behaviour.calls import get_kv, settings, update_settings
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered, settle, unregister_ext
@@ -25,7 +24,7 @@ from tests.hostile.conftest import assert_nothing_unforeseen
 from tests.support.certificates import Files, authority
 from tests.support.proxyheaders import v1
 from tests.support.tlsclient import TlsClient, any_server
-from tests.support.tlsfiles import as_options, tls_properties
+from tests.support.tlsfiles import as_options, verifying
 
 PAGE = (ROOT / "tests" / "hostile" / "attacks.md").read_text("utf-8")
 POLICY = PAGE.partition("This is the policy of `enforce`:")[2].partition("```toml\n")[2].partition("```")[0]
@@ -73,11 +72,8 @@ class Scene:
 
 
 def signed(key: str, ext: dict[str, str], secret: str = "") -> dict[str, str]:
-    """The ext fields with those of a signature by this key. ``secret``: another one than the key's."""
-    fields = ext | {"AccessKey": key}
-    content = "".join(value for _, value in sorted(fields.items())).encode()
-    digest = hmac.digest((secret or f"secret-of-{key}").encode(), content, "sha1")
-    return fields | {"Signature": b64encode(digest).decode()}
+    """``secret``: another one than the key's."""
+    return signing.signed(ext, key=key, secret=secret or f"secret-of-{key}")
 
 
 def update(**properties: str) -> Request:
@@ -248,10 +244,8 @@ def attacked(server_class: type[NameServer], column: str, folder: Path) -> Itera
         return
     (folder / "access.toml").write_text(POLICY, "utf-8")
     signer = authority("authority")
-    (folder / "trust.pem").write_bytes(signer.certificate_pem())
     Files.write(folder / "client", signer.issue("operator"))
-    trust = {"need.client.auth": "optional", "authClient": "true", "trustCertPath": str(folder / "trust.pem")}
-    options = as_options(tls_properties(Files.write(folder / "server", signer.issue("server")), **trust))
+    options = as_options(verifying(folder / "server", signer))
     properties: dict[str, object] = {"rocketns.accessFile": folder / "access.toml"} if column == "enforce" else {}
     server = server_class(folder / column, properties, options=options)
     yield server

@@ -29,7 +29,7 @@ from tests.support.live import LiveServer
 from tests.support.policies import whole
 from tests.support.proxyheaders import v1
 from tests.support.tlsclient import REFUSED, TlsClient, TlsPeer, Updating, any_server, only
-from tests.support.tlsfiles import tls_properties
+from tests.support.tlsfiles import tls_properties, verifying
 
 TLS12, TLS13 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
 VERSIONS = [TLS12, TLS13]
@@ -428,10 +428,7 @@ def test_files_that_are_replaced_halfway(tmp_path: Path) -> None:
 def test_a_client_certificate(tmp_path: Path) -> None:
     """By which names a policy may know it: only if the operator's authorities signed it."""
     ours = authority("ours")
-    trust = tmp_path / "trust.pem"
-    trust.write_bytes(ours.certificate_pem())
-    asked = {"need.client.auth": "optional", "authClient": "true", "trustCertPath": str(trust)}
-    properties = tls_properties(Files.write(tmp_path / "files", ours.issue("server")), **asked)
+    properties = verifying(tmp_path / "files", ours)
     client_files = Files.write(tmp_path / "client", ours.issue("client"))
     with LiveServer(tmp_path, 1, **properties) as server:
         transport = server.transport
@@ -467,12 +464,9 @@ def test_lookups_that_a_certificate_allows_are_the_reactors(tmp_path: Path, may:
     """Control answers the first one, because it reads the names; it answers all where each principal that allows them
     has a rate. Without the certificate all are refused."""
     ours = authority("ours")
-    trust = tmp_path / "trust.pem"
-    trust.write_bytes(ours.certificate_pem())
-    asked = {"need.client.auth": "optional", "authClient": "true", "trustCertPath": str(trust)}
     policy = tmp_path / "access.toml"
     policy.write_text(whole(POLICY.format(may=may)))
-    properties = tls_properties(Files.write(tmp_path / "files", ours.issue("server")), **asked)
+    properties = verifying(tmp_path / "files", ours)
     client_files = Files.write(tmp_path / "client", ours.issue("client"))
     with LiveServer(tmp_path, 1, **properties, **{"rocketns.accessFile": policy}) as server:
         eventually(lambda: server.call(lambda: server.reactors.access_generation) > 0)
