@@ -44,7 +44,7 @@ def read_policy(file: str, text: str, read_file: ReadFile) -> Policy:
     top.end()
     end = PolicyTable(file, text, "", _toml(file, "\n" * text.count("\n", 0, modes_at) + text[modes_at:]))
     table = end.table("modes")
-    modes = {access: table.mode(access.value) for access in RIGHTS}
+    modes: dict[Access, Mode] = {access: table.mode(access.value) for access in RIGHTS}
     policy = replace(policy, modes=modes, takeover=table.mode("takeover"))
     table.end()
     end.end("the modes are the last table of the file, so put it before them")
