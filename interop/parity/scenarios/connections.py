@@ -199,7 +199,8 @@ def _proxied() -> Iterator[Scenario]:
     )  # fmt: skip
     yield Scenario("broker-behind-a-proxy", "B054 B187", broker, forms=BOTH_ENCODINGS)
     long = (Send(v2(length=0xFFFF)), Waits(), Send(b"x" * 60_000), Waits())
-    yield Scenario("proxy-v2-longer-than-what-comes", "B057 B058", long, forms=ONE_FORM)
+    # On a busy machine the state would be looked at after the 10 s that rocketns gives a header; Java waits for it.
+    yield Scenario("proxy-v2-longer-than-what-comes", "B057 B058", long, forms=ONE_FORM, state=False)
     twice = (Send(header), Send(header), Ask(FRAME))
     yield Scenario("proxy-header-twice", "B056", twice, forms=ONE_FORM)
     yield Scenario("proxy-header-later", "B056", (cluster_info(), Send(header), Ask(FRAME)), forms=ONE_FORM)
