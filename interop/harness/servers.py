@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from interop.harness.process import Process
 from interop.harness.rocketmq import maven
@@ -42,6 +42,12 @@ class NameServer:
         } | (properties or {})
         self.config_path.write_text("".join(f"{k}={v}\n" for k, v in settings.items()), "utf-8")
         self.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def start(self) -> None:
         env, log = {"ROCKETMQ_HOME": str(self.home)} | self.env, self.home / "stdout.log"

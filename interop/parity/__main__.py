@@ -35,12 +35,8 @@ def run(every: list[Case]) -> int:
     """Play all, each on fresh servers; the number of those that differ."""
     failed = 0
     for group, scenario, form in every:
-        with tempfile.TemporaryDirectory() as folder:
-            pair = pair_of(group, Path(folder), with_java=True)
-            try:
-                found = wrong(scenario, form, play(pair, scenario, form))
-            finally:
-                pair.stop()
+        with tempfile.TemporaryDirectory() as folder, pair_of(group, Path(folder), with_java=True) as pair:
+            found = wrong(scenario, form, play(pair, scenario, form))
         failed += bool(found)
         print(f"{scenario.name}[{form}]: {found or 'as it should be'}", flush=True)
     return failed

@@ -87,12 +87,9 @@ def replay(group: str, folder: Path) -> Iterator[str]:
     tapes = tape.load(group)
     missing = {scenario.name for scenario in GROUPS[group]} ^ {one.name for one in tapes}
     assert not missing, f"record again with python -m interop.capture {group}: {missing}"
-    pair = pair_of(group, folder, with_java=False)
-    try:
+    with pair_of(group, folder, with_java=False) as pair:
         for one in tapes:
             yield wrong(SCENARIOS[one.name], one.form, play(pair, SCENARIOS[one.name], one.form, one))
-    finally:
-        pair.stop()
 
 
 def recorded_forms(scenario: Scenario) -> list[Form]:
@@ -107,15 +104,12 @@ def recorded_forms(scenario: Scenario) -> list[Form]:
 
 def live(group: str, folder: Path, chance: random.Random) -> Iterator[str]:
     """Play a group beside Java, in forms that are not recorded if there are others. Races of Java are only recorded."""
-    pair = pair_of(group, folder, with_java=True)
-    try:
+    with pair_of(group, folder, with_java=True) as pair:
         for scenario in GROUPS[group]:
             if scenario.attempts == 1:
                 forms = scenario.forms or EVERY_FORM
                 form = chance.choice([one for one in forms if one not in recorded_forms(scenario)] or forms)
                 yield wrong(scenario, form, play(pair, scenario, form))
-    finally:
-        pair.stop()
 
 
 def record(group: str) -> list[str]:
@@ -123,16 +117,12 @@ def record(group: str) -> list[str]:
     before it is applied. What is wrong."""
     found: list[str] = []
     tapes: list[Tape] = []
-    with tempfile.TemporaryDirectory() as folder:
-        pair = pair_of(group, Path(folder), with_java=True)
-        try:
-            for scenario in GROUPS[group]:
-                for place, form in enumerate(recorded_forms(scenario)):
-                    one, differs = _recorded(pair, scenario, form, NUMBERS[scenario.name] + place)
-                    tapes.append(one)
-                    found += filter(None, [differs])
-        finally:
-            pair.stop()
+    with tempfile.TemporaryDirectory() as folder, pair_of(group, Path(folder), with_java=True) as pair:
+        for scenario in GROUPS[group]:
+            for place, form in enumerate(recorded_forms(scenario)):
+                one, differs = _recorded(pair, scenario, form, NUMBERS[scenario.name] + place)
+                tapes.append(one)
+                found += filter(None, [differs])
     tape.save(group, tapes)
     return found
 

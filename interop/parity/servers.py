@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import psutil
 
@@ -284,6 +284,12 @@ class Pair:
             for side in self.sides:
                 _begin_order(side)
         self.at_start = [settings(side.server.port) if setup.plain else {} for side in self.sides]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     @property
     def sides(self) -> tuple[Side, ...]:

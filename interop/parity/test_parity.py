@@ -50,18 +50,15 @@ def test_both_programs_start_alike(one: Start, tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_both_servers_stay_alike(seed: str, tmp_path: Path) -> None:
     """Every answer, and everything that can be asked, after any of 200 random steps."""
-    pair = pair_of("base-headers", tmp_path, with_java=True)
+    with pair_of("base-headers", tmp_path, with_java=True) as pair:
 
-    def differences(numbers: list[int]) -> list[Difference]:
-        return play(pair, sequences.scenario(seed, numbers), JSON_513)
+        def differences(numbers: list[int]) -> list[Difference]:
+            return play(pair, sequences.scenario(seed, numbers), JSON_513)
 
-    try:
         if found := differences(list(range(STEPS))):
             short = shrink(range(STEPS), lambda numbers: bool(differences(numbers)), TRIES_MAX)
             again = f"python -m interop.parity --seed {seed} --steps {as_text(short)}"
             pytest.fail(f"play it again: {again}\n\n" + "\n\n".join(map(str, differences(short) or found)))
-    finally:
-        pair.stop()
 
 
 def test_java_answers_real_clients_as_recorded(fleet: Fleet) -> None:

@@ -85,9 +85,8 @@ def server(tmp_path: Path) -> Iterator[TimedServer]:
     """It refuses everything that is not signed."""
     policy = tmp_path / "access.toml"
     policy.write_text(whole(POLICY), "utf-8")
-    started = TimedServer(tmp_path, {"rocketns.accessFile": policy})
-    yield started
-    started.stop()
+    with TimedServer(tmp_path, {"rocketns.accessFile": policy}) as started:
+        yield started
 
 
 def refused(server: TimedServer) -> int:
@@ -130,13 +129,11 @@ def test_a_signed_request_beyond_the_rate_is_told_so(tmp_path: Path) -> None:
     policy = tmp_path / "access.toml"
     policy.write_text(whole(POLICY.replace('["lookup"]', '["broker"]')), "utf-8")
     limited = {"rocketns.accessFile": policy, "rocketns.hostRequestsPerSecond": 1}
-    server = TimedServer(tmp_path, limited)
     ext = signed(register_ext(body=BODY), BODY, key="k1", secret="a secret of the test")
-    with server.connect() as client:
+    with TimedServer(tmp_path, limited) as server, server.connect() as client:
         answers = [client.request(codes.REGISTER_BROKER, ext, BODY).code for _ in range(20)]
-    assert (answers[0], answers[-1]) == (codes.SUCCESS, codes.SYSTEM_BUSY)
-    assert refused(server) == 0
-    server.stop()
+        assert (answers[0], answers[-1]) == (codes.SUCCESS, codes.SYSTEM_BUSY)
+        assert refused(server) == 0
 
 
 # What a server answers with a policy, by the mode of a request's class.

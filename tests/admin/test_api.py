@@ -191,15 +191,15 @@ STREAMS = (f"{ROOT}/stream",)  # its answer has no end
 def full_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server with something in each of its lists."""
     home: Path = tmp_path_factory.mktemp("openapi")
-    managed = Managed(home)
-    try:
-        with Broker(managed, "a") as one, Broker(managed, "b", 1, addr="10.0.0.2:1", cluster="C2") as two:
-            one.register(["T", "U"])
-            two.register(["T"], heartbeatTimeoutMillis=1000)
-            one.client.request(codes.PUT_KV_CONFIG, {"namespace": "n", "key": "k", "value": "v"})
-            yield f"http://127.0.0.1:{managed.http.port}"
-    finally:
-        managed.stop()
+    with (
+        Managed(home) as managed,
+        Broker(managed, "a") as one,
+        Broker(managed, "b", 1, addr="10.0.0.2:1", cluster="C2") as two,
+    ):
+        one.register(["T", "U"])
+        two.register(["T"], heartbeatTimeoutMillis=1000)
+        one.client.request(codes.PUT_KV_CONFIG, {"namespace": "n", "key": "k", "value": "v"})
+        yield f"http://127.0.0.1:{managed.http.port}"
 
 
 GOOD, BAD = "positive", "negative"

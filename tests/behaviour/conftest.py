@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -36,21 +35,11 @@ def names() -> Names:
     return Names()
 
 
-@contextmanager
-def running(server: NameServer) -> Iterator[NameServer]:
-    """A server started by a fixture of wider scope, and stopped at its end."""
-    try:
-        yield server
-    finally:
-        server.stop()
-
-
 @pytest.fixture(scope="session")
 def server(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
     """One name server with default settings for all tests that do not change settings."""
-    started = server_class(tmp_path_factory.mktemp("shared"))
-    yield started
-    started.stop()
+    with server_class(tmp_path_factory.mktemp("shared")) as started:
+        yield started
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from interop.harness import codes
 from interop.harness.servers import NameServer
 from interop.harness.wire import ROCKETMQ, Client, eventually
-from tests.behaviour.conftest import Names, running
+from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.behaviour.views import loads
 from tests.support.certificates import Files, authority
@@ -30,7 +30,7 @@ WAIT_S = 3600
 @pytest.fixture(scope="module")
 def server(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
     """One server that notifies over plain connections."""
-    with running(server_class(tmp_path_factory.mktemp("notifying"), ON)) as started:
+    with server_class(tmp_path_factory.mktemp("notifying"), ON) as started:
         yield started
 
 

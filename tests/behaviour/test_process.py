@@ -125,12 +125,9 @@ def test_an_empty_kv_path_keeps_kv_items_in_memory(start_server: Start) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a thread has a niceness of its own on Linux only")
 def test_reactors_go_before_control(tmp_path: Path) -> None:
-    server = RocketnsServer(tmp_path)
-    try:
+    with RocketnsServer(tmp_path) as server:
         control, *others = sorted(int(task.name) for task in Path(f"/proc/{server.pid}/task").iterdir())
         mine = os.getpriority(os.PRIO_PROCESS, 0)
         assert control == server.pid
         assert os.getpriority(os.PRIO_PROCESS, control) == min(mine + CONTROL_NICENESS, NICENESS_MAX)
         assert sum(os.getpriority(os.PRIO_PROCESS, other) == mine for other in others) >= RocketnsServer.reactors
-    finally:
-        server.stop()

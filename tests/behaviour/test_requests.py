@@ -14,7 +14,7 @@ from interop.harness.servers import NameServer, RocketnsServer
 from interop.harness.wire import ROCKETMQ, Client, binary_header, frame, json_header
 from rocketns.shadow.frames import split
 from tests.behaviour.calls import both_encodings, put_kv, route_body
-from tests.behaviour.conftest import Names, running
+from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.behaviour.views import loads, route
 
@@ -69,7 +69,7 @@ def mapping(names: Names, topic: str, *, bname: str | None = None, epoch: int = 
 @pytest.fixture(scope="module")
 def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
     """The product environment's name server, of either kind."""
-    with running(RocketnsServer(tmp_path_factory.mktemp("product"), {"orderMessageEnable": "true"})) as started:
+    with RocketnsServer(tmp_path_factory.mktemp("product"), {"orderMessageEnable": "true"}) as started:
         yield started
 
 

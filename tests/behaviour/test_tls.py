@@ -17,7 +17,7 @@ from interop.harness.process import ProcessFailed
 from interop.harness.servers import NameServer
 from interop.harness.wire import eventually, frame, json_header
 from tests.behaviour.calls import get_kv
-from tests.behaviour.conftest import Names, running
+from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.support.certificates import Files, Identity, authority
 from tests.support.tlsclient import TlsClient, TlsPeer, is_served, only
@@ -45,7 +45,7 @@ def test_protocols_and_ciphers(start_server: Start, option: str, *, tls12: bool,
 
 @pytest.fixture(scope="module")
 def enforcing(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
-    with running(server_class(tmp_path_factory.mktemp("enforcing"), options=["-Dtls.server.mode=enforcing"])) as server:
+    with server_class(tmp_path_factory.mktemp("enforcing"), options=["-Dtls.server.mode=enforcing"]) as server:
         yield server
 
 

@@ -227,9 +227,8 @@ Row = tuple[str, int, int, bytes | None, int]
 @pytest.fixture
 def noting_server(tmp_path: Path) -> Iterator[TimedServer]:
     """With one reactor. Its clock stands still, so that nobody but a test empties the table."""
-    started = TimedServer(tmp_path, {"rocketns.reactors": 1})
-    yield started
-    started.stop()
+    with TimedServer(tmp_path, {"rocketns.reactors": 1}) as started:
+        yield started
 
 
 def look_up_topics(client: Client, *topics: str) -> None:

@@ -190,9 +190,8 @@ def test_longer_names_are_near_where_one_letter_differs(compared: list[int]) -> 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[TimedServer]:
-    one = TimedServer(tmp_path, {"enableAllTopicList": "true"})
-    yield one
-    one.stop()
+    with TimedServer(tmp_path, {"enableAllTopicList": "true"}) as one:
+        yield one
 
 
 def buckets(client: Client) -> bytes:

@@ -31,12 +31,8 @@ MACHINE = (b"/tmp", b"/root", b"/home", b"/var")
 @pytest.fixture(scope="module")
 def played(server_class: type[NameServer]) -> Iterator[Result]:
     """The whole corpus, played to one fresh server: clients see what brokers and mqadmin did before."""
-    with tempfile.TemporaryDirectory() as home:
-        server = server_class(Path(home))
-        try:
-            yield play(server)
-        finally:
-            server.stop()
+    with tempfile.TemporaryDirectory() as home, server_class(Path(home)) as server:
+        yield play(server)
 
 
 def test_every_client_gets_the_answers_that_java_gave(played: Result) -> None:

@@ -238,9 +238,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def attacked(server_class: type[NameServer], column: str, folder: Path) -> Iterator[NameServer]:
     """A server for all attacks. None of them may have caused an unexpected error in rocketns."""
     if column.startswith("Java"):
-        java = JavaNameServer(folder / "java")
-        yield java
-        java.stop()
+        with JavaNameServer(folder / "java") as java:
+            yield java
         return
     (folder / "access.toml").write_text(POLICY, "utf-8")
     signer = authority("authority")

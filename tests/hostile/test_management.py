@@ -140,9 +140,8 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def managed(tmp_path_factory: pytest.TempPathFactory, kind: str) -> Iterator[Managed]:
-    made = Managed(tmp_path_factory.mktemp("managed"), {"rocketns.adminTls": str(kind != "plain").lower()})
-    yield made
-    made.stop()
+    with Managed(tmp_path_factory.mktemp("managed"), {"rocketns.adminTls": str(kind != "plain").lower()}) as made:
+        yield made
 
 
 @pytest.fixture

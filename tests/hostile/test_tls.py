@@ -258,24 +258,25 @@ def test_handshakes_that_stop_do_not_stop_others(server: LiveServer) -> None:
 def test_a_handshake_that_takes_too_long_ends(tmp_path: Path) -> None:
     """And a PROXY header, which counts as its beginning. A silent connection is only idle."""
     properties = tls_properties(Files.write(tmp_path / "files", authority("ours").issue("server")))
-    server = TimedServer(tmp_path, {"rocketns.reactors": 1} | properties)
-    try:
-        with server.connect() as hello, server.connect() as header, server.connect() as silent:
-            hello.send(TlsPeer().shake_hands()[:40])
-            header.send(b"PROXY TCP4 ")
-            eventually(lambda: server.call(lambda: server.reactors.connections) == 3)
-            server.wait_until_read(hello)
-            server.wait_until_read(header)
-            for _ in range(9):
-                server.advance(1_000)
-            assert not is_ended(header)
-            for _ in range(2):
-                server.advance(1_000)
-            assert hello.is_closed_by_server()
-            assert header.is_closed_by_server()
-            assert not is_ended(silent)
-    finally:
-        server.stop()
+    with (
+        TimedServer(tmp_path, {"rocketns.reactors": 1} | properties) as server,
+        server.connect() as hello,
+        server.connect() as header,
+        server.connect() as silent,
+    ):
+        hello.send(TlsPeer().shake_hands()[:40])
+        header.send(b"PROXY TCP4 ")
+        eventually(lambda: server.call(lambda: server.reactors.connections) == 3)
+        server.wait_until_read(hello)
+        server.wait_until_read(header)
+        for _ in range(9):
+            server.advance(1_000)
+        assert not is_ended(header)
+        for _ in range(2):
+            server.advance(1_000)
+        assert hello.is_closed_by_server()
+        assert header.is_closed_by_server()
+        assert not is_ended(silent)
 
 
 def test_openssls_memory_is_bounded(tmp_path: Path) -> None:

@@ -282,13 +282,10 @@ def hook(server: Manifest) -> list[str]:
 def drains(command: list[str], tmp_path: Path) -> bool:
     """Whether the script of a hook, run by this Python, drains a server with the management port of the chart."""
     port = free_port()
-    server = RocketnsServer(tmp_path / "server", {"rocketns.adminPort": port})
-    try:
+    with RocketnsServer(tmp_path / "server", {"rocketns.adminPort": port}):
         script = command[-1].replace("127.0.0.1:9877", f"127.0.0.1:{port}")
         subprocess.run([sys.executable, *command[1:-1], script], check=True, timeout=60)
         return Http(port).ask("/readyz").text == "not ready: it drains\n"
-    finally:
-        server.stop()
 
 
 def test_the_hook_of_the_chart_drains(tmp_path: Path) -> None:

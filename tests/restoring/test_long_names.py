@@ -57,15 +57,11 @@ def test_a_journal_with_longer_names(
 
 def test_another_name_server_with_longer_names(serve: Callable[..., TimedServer], names: Names, tmp_path: Path) -> None:
     (tmp_path / "seed").mkdir()
-    seed = TimedServer(tmp_path / "seed", LARGER)
-    try:
-        with seed.connect() as client:
-            register_all(client, names)
-            server = serve(**{"rocketns.seedServers": f"127.0.0.1:{seed.port}"})
-            with server.connect() as seeded:
-                assert_short_names(seeded, names)
-    finally:
-        seed.stop()
+    with TimedServer(tmp_path / "seed", LARGER) as seed, seed.connect() as client:
+        register_all(client, names)
+        server = serve(**{"rocketns.seedServers": f"127.0.0.1:{seed.port}"})
+        with server.connect() as seeded:
+            assert_short_names(seeded, names)
 
 
 def known() -> PriorRoutes:

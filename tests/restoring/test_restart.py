@@ -161,9 +161,8 @@ def seed(tmp_path: Path) -> Iterator[TimedServer]:
     """Another name server, which knows another broker."""
     home = tmp_path / "seed"
     home.mkdir()
-    server = TimedServer(home)
-    yield server
-    server.stop()
+    with TimedServer(home) as server:
+        yield server
 
 
 @pytest.fixture

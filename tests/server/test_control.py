@@ -196,13 +196,9 @@ def test_a_lookup_that_waits_keeps_nothing_of_its_frame(tmp_path: Path, monkeypa
         answer(None)
 
     monkeypatch.setattr(ProductEnvironment, "ask", ask)
-    server = TimedServer(tmp_path, {"clusterTest": "true"})
-    try:
-        with server.connect() as client:
-            client.send(frame(json_header(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}), b"x" * 1_000_000))
-            assert client.receive().code == codes.TOPIC_NOT_EXIST
-    finally:
-        server.stop()
+    with TimedServer(tmp_path, {"clusterTest": "true"}) as server, server.connect() as client:
+        client.send(frame(json_header(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}), b"x" * 1_000_000))
+        assert client.receive().code == codes.TOPIC_NOT_EXIST
     commands = [one for one in kept if isinstance(one, RemotingCommand)]
     assert len(commands) > 1
     assert all(one.data is None for one in commands)
@@ -217,25 +213,21 @@ def test_a_change_that_cannot_be_published_or_logged_is_answered(
 ) -> None:
     """After the error in publishing control answers all lookups from the tables."""
     unlogged, names, later = Names(), Names(), Names()
-    server = TimedServer(tmp_path)
-    context = server.controller.core.context
-    try:
-        with server.connect() as client:
-            monkeypatch.setattr(delivery, "log_events", fail)
-            registered(client, unlogged)
-            assert route(client, unlogged.topic("T"))
-            assert context.registered_topics is not None
-            monkeypatch.undo()
-            monkeypatch.setattr(Publisher, "publish", fail)
-            registered(client, names)
-            heartbeat(client, names)
-            monkeypatch.undo()
-            registered(client, later)
-            assert route(client, names.topic("T"))
-            assert route(client, later.topic("T"))
-            assert group(client, names.broker) is not None
-    finally:
-        server.stop()
+    with TimedServer(tmp_path) as server, server.connect() as client:
+        context = server.controller.core.context
+        monkeypatch.setattr(delivery, "log_events", fail)
+        registered(client, unlogged)
+        assert route(client, unlogged.topic("T"))
+        assert context.registered_topics is not None
+        monkeypatch.undo()
+        monkeypatch.setattr(Publisher, "publish", fail)
+        registered(client, names)
+        heartbeat(client, names)
+        monkeypatch.undo()
+        registered(client, later)
+        assert route(client, names.topic("T"))
+        assert route(client, later.topic("T"))
+        assert group(client, names.broker) is not None
     assert is_ready(context, server.clock.now())
     assert context.registered_topics is None
 
@@ -245,21 +237,17 @@ def test_a_server_that_goes_away_notifies_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, goes: bool, told: list[str]
 ) -> None:
     """B080: no 905 for a lowest broker id that left during the shutdown; before it, there is one."""
-    server = TimedServer(tmp_path, {"notifyMinBrokerIdChanged": "true"})
     receivers: list[str] = []
-    try:
-        with server.connect() as client:
-            for broker_id, addr in enumerate(("10.0.0.1:1", "10.0.0.2:1")):
-                body = register_body([topic_config("T"), topic_config("U")])
-                ext = register_ext(addr=addr, broker_id=broker_id, body=body, enableActingMaster="true")
-                assert client.request(codes.REGISTER_BROKER, ext, body, version=SERVED).code == codes.SUCCESS
-            monkeypatch.setattr(server.controller.client, "invoke_oneway", lambda addr, *_: receivers.append(addr))
-            monkeypatch.setattr(server.controller.core.context, "going_away", goes)
-            who = {"clusterName": "C1", "brokerName": "broker-a", "brokerAddr": "10.0.0.1:1", "brokerId": "0"}
-            assert client.request(codes.UNREGISTER_BROKER, who, version=SERVED).code == codes.SUCCESS
-            client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, version=SERVED)
-    finally:
-        server.stop()
+    with TimedServer(tmp_path, {"notifyMinBrokerIdChanged": "true"}) as server, server.connect() as client:
+        for broker_id, addr in enumerate(("10.0.0.1:1", "10.0.0.2:1")):
+            body = register_body([topic_config("T"), topic_config("U")])
+            ext = register_ext(addr=addr, broker_id=broker_id, body=body, enableActingMaster="true")
+            assert client.request(codes.REGISTER_BROKER, ext, body, version=SERVED).code == codes.SUCCESS
+        monkeypatch.setattr(server.controller.client, "invoke_oneway", lambda addr, *_: receivers.append(addr))
+        monkeypatch.setattr(server.controller.core.context, "going_away", goes)
+        who = {"clusterName": "C1", "brokerName": "broker-a", "brokerAddr": "10.0.0.1:1", "brokerId": "0"}
+        assert client.request(codes.UNREGISTER_BROKER, who, version=SERVED).code == codes.SUCCESS
+        client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, version=SERVED)
     assert receivers == told
 
 

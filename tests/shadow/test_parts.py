@@ -187,10 +187,8 @@ def register(client: Client, broker_id: int, addr: str) -> None:
 @contextmanager
 def served(home: Path, properties: dict[str, object]) -> Iterator[tuple[TimedServer, Client]]:
     home.mkdir()
-    server = TimedServer(home, properties)
-    with server.connect() as client:
+    with TimedServer(home, properties) as server, server.connect() as client:
         yield server, client
-    server.stop()
 
 
 def test_a_mute_server_answers_as_always_and_writes_opens_and_tells_nothing(tmp_path: Path) -> None:

@@ -256,9 +256,8 @@ REGISTRATION = frame(json_header(codes.REGISTER_BROKER, register_ext(body=BODY))
 
 @pytest.fixture
 def server(server_class: type[NameServer], tmp_path: Path) -> object:
-    started = server_class(tmp_path / "ns")
-    yield started
-    started.stop()
+    with server_class(tmp_path / "ns") as started:
+        yield started
 
 
 def recording(path: Path, *pairs: Pair) -> str:

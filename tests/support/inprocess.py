@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from interop.harness.wire import HAPPENS_WITHIN_S, Client, eventually
 from rocketns._fast.reactor.reactors import Reactors
@@ -47,7 +47,10 @@ class FakeClock(Clock):
 
 
 class TimedServer:
-    """A running server, started on construction. Each call runs on the server's loop and returns when it is done."""
+    """A running server, started on construction; as a context manager it ends with the block.
+
+    Each call runs on the server's loop and returns when it is done.
+    """
 
     def __init__(self, home: Path, properties: dict[str, object] | None = None, clock: FakeClock | None = None) -> None:
         settings = {"listenPort": 0, "bindAddress": "127.0.0.1", "kvConfigPath": home / "kv.json"} | (properties or {})
@@ -60,6 +63,12 @@ class TimedServer:
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
         asyncio.run_coroutine_threadsafe(self._start(), self.loop).result(HAPPENS_WITHIN_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     async def _start(self) -> None:
         await self.controller.start()

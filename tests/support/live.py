@@ -19,7 +19,7 @@ DONE_WITHIN_S = 60.0
 
 
 class LiveServer(TimedServer):
-    """Started on construction. A context manager."""
+    """Started on construction."""
 
     def __init__(self, home: Path, reactors: int = 2, **properties: object) -> None:
         home.mkdir(parents=True, exist_ok=True)
@@ -27,12 +27,6 @@ class LiveServer(TimedServer):
 
     def _show_time(self) -> None:
         """Time passes by itself."""
-
-    def __enter__(self) -> LiveServer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     @contextmanager
     def held_still(self) -> Iterator[None]:

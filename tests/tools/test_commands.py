@@ -110,13 +110,12 @@ def test_a_wrong_option_ends_with_2(words: str, capsys: Captured) -> None:
 def test_a_server_is_ready_unless_it_waits_or_drains(tmp_path: Path, capsys: Captured) -> None:
     for name, properties in (("serves", {}), ("waits", {"needWaitForService": "true"})):
         (tmp_path / name).mkdir()
-        server = TimedServer(tmp_path / name, properties)
-        words = ("health", "-n", f"127.0.0.1:{server.port}")
-        status, shown = printed(capsys, *words)
-        assert (status, "it starts, or waits for its brokers" in shown) == ((1, True) if properties else (0, False))
-        server.call(lambda server=server: server.controller.facts.drain(begins=True))  # type: ignore[misc]
-        assert printed(capsys, *words)[0] == 1
-        server.stop()
+        with TimedServer(tmp_path / name, properties) as server:
+            words = ("health", "-n", f"127.0.0.1:{server.port}")
+            status, shown = printed(capsys, *words)
+            assert (status, "it starts, or waits for its brokers" in shown) == ((1, True) if properties else (0, False))
+            server.call(lambda server=server: server.controller.facts.drain(begins=True))  # type: ignore[misc]
+            assert printed(capsys, *words)[0] == 1
 
 
 ENVIRONMENT = {"ROCKETNS_ACCESS_KEY": KEY, "ROCKETNS_SECRET_KEY": SECRET}

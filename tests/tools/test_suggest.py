@@ -200,15 +200,12 @@ def test_what_was_observed_is_served_when_it_is_enforced(access: Run, tmp_path: 
     status, text, _ = access("suggest", "--journal", str(tmp_path / "journal"))
     assert status == 0
     file.write_text(text.replace("observe", "enforce").replace("<fill in>", SECRET), "utf-8")
-    enforcing = RocketnsServer(tmp_path / "ns2", properties | {"journalNs": "b"})
-    try:
+    with RocketnsServer(tmp_path / "ns2", properties | {"journalNs": "b"}) as enforcing:
         assert asked(enforcing) == [0, 0, 0, NO_PERMISSION]
         with Client(enforcing.port, source="127.0.0.4") as client:
             assert client.request(206).code == NO_PERMISSION
         with Client(enforcing.port, source="127.0.0.6") as stranger, pytest.raises(ConnectionError):
             stranger.request(105, {"topic": "T"})
-    finally:
-        enforcing.stop()
     for words, expected in ((("code=105", "from=127.0.0.4"), 0), (("code=205", "from=127.0.0.5", f"key={KEY}"), 1)):
         assert access("check", str(file), *words)[0] == expected
 

@@ -74,9 +74,8 @@ def server(server_class: type[NameServer], tmp_path: Path) -> Iterator[NameServe
     path, port = tmp_path / "views.toml", free_port()
     path.write_text(FILE.replace("[views.port]\nlisten", f'[views.port]\nlisten = "127.0.0.1:{port}"\n#'), "utf-8")
     properties = {"rocketns.viewsFile": path, "rocketns.adminPort": free_port()}
-    started = server_class(tmp_path / "ns", properties)
-    yield started
-    started.stop()
+    with server_class(tmp_path / "ns", properties) as started:
+        yield started
 
 
 Run = Callable[..., tuple[int, str, str]]
