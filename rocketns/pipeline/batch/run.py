@@ -214,7 +214,7 @@ def _state(read: RunInput, seen: Observation, request: Request, results: Results
     events = with_repaired_times(events, strays, seen.t1)
     if results.small:
         events = materialized_if_small(events)
-    lookups = results.checkpoint(events.where("ev = 'lookup'").select(*LOOKUP))
+    lookups = events.where("ev = 'lookup'").select(*LOOKUP)
     known = base(events, seen)
     results.save_rows("ns_uptime", plain_rows(known.uptime))
     together(

@@ -24,7 +24,10 @@ MEMBER = ("cluster", "broker", "bid")
 def admin_changes(events: DataFrame, observation: Observation) -> list[dict[str, Any]]:
     """ADMIN_CHANGES, of EVENTS."""
     asked = events.where((F.col("ev") == "admin") & _observed(observation))
-    what = F.concat_ws(" ", F.transform("fields", _in_words))
+    words = F.transform(
+        "fields", lambda field: F.concat_ws("=", F.coalesce(field.k, F.lit("")), F.coalesce(field.v, F.lit("")))
+    )
+    what = F.concat_ws(" ", words)
     named = {"t": F.col("ts"), "host": F.col("from_host"), "what": F.when(F.col("fields").isNotNull(), what)}
     return plain_rows(conform(asked.withColumns(named), ADMIN_CHANGES))
 
@@ -62,10 +65,6 @@ def new_addresses(events: DataFrame, observation: Observation) -> list[dict[str,
 
 def _observed(observation: Observation) -> Column:
     return (F.col("ts") >= observation.t0) & (F.col("ts") < observation.t1)
-
-
-def _in_words(field: Column) -> Column:
-    return F.concat(F.coalesce(field.k, F.lit("")), F.lit("="), F.coalesce(field.v, F.lit("")))
 
 
 def _named(column: str) -> Column:

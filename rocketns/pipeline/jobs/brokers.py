@@ -23,7 +23,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from operator import itemgetter
 from typing import Any
 
@@ -145,7 +145,13 @@ def _departure(downs: Sequence[Row], stalls: Collection[Row]) -> Row:
         "bids": sorted({down["bid"] for down in downs}),
         "asked": sorted({down["asked"] for down in downs} - {None}),
         "t1_early": max(down["t2_early"] or 0 for down in downs if down["t2"] == first),
-        "stalled": stalled_at(((down["ns"], down["t2"]) for down in downs), stalls),
+        "stalled": sorted(
+            {
+                down["ns"]
+                for down, stall in product(downs, stalls)
+                if down["ns"] == stall["ns"] and stall["t1"] <= down["t2"] <= stall["t2"]
+            }
+        ),
     }
 
 
@@ -160,9 +166,10 @@ def grouped_downs(lives: Sequence[Row], observation: Observation, clocks: Clocks
     def starts(down: Row, before: Row) -> bool:
         off = (clocks.off(one["ns"], one["t2"]) for one in (down, before))
         apart = may_differ(*off) if down["ns"] != before["ns"] else 0
+        wait = _expiry_us(down) if down["end_cause"] in terms.NOTICED_LATE else TOGETHER_US
         came_back = returns[: bisect_right(returns, down["t2"])][-1:]
         return (
-            down["t2"] - (down["t2_early"] or 0) - before["t2"] > _wait_us(down) + apart
+            down["t2"] - (down["t2_early"] or 0) - before["t2"] > wait + apart
             or down["t1"] > before["t2"]
             or (down["end_cause"] in terms.OBSERVED and any(back > before["t2"] for back in came_back))
         )
@@ -213,11 +220,6 @@ def _heard(events: DataFrame, stayed: Sequence[Sequence[Row]], observation: Obse
     return {row["number"] for row in found.collect()}
 
 
-def _wait_us(down: Row) -> int:
-    """How long after the previous down a down of this cause still belongs to the departure."""
-    return _expiry_us(down) if down["end_cause"] in terms.NOTICED_LATE else TOGETHER_US
-
-
 def _expiry_us(down: Row) -> int:
     """Timeout and scan: after this time without a heartbeat a name server drops the broker. The broker says how long,
     and may say anything."""
@@ -251,13 +253,6 @@ def stalls(events: DataFrame) -> Sequence[Row]:
             "ns", (F.col("ts") - F.col("ms") * 1000).alias("t1"), (F.col("ts") + AFTER_US).alias("t2")
         )
     )
-
-
-def stalled_at(suspects: Iterable[tuple[str, int]], stalls: Collection[Row]) -> list[str]:
-    """Which of these name servers stalled at their time."""
-    return sorted({
-        ns for ns, t in suspects if any(one["ns"] == ns and one["t1"] <= t <= one["t2"] for one in stalls)
-    })  # fmt: skip
 
 
 def _grouped(rows: Iterable[Row], *names: str) -> Mapping[tuple[Any, ...], list[Row]]:

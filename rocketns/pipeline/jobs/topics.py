@@ -182,8 +182,12 @@ def missing_topics(hours: DataFrame, system_topics: DataFrame, checkpoint: Check
     """MISSING_TOPICS, of HOURS, a row for each flagged (topic, hour). Clients themselves look up system topics such as
     TBW102 where a topic is missing, so those are no finding."""
     order = Window.partitionBy("topic").orderBy("hour")
+    # No other topic can be flagged.
+    missed = hours.withColumn("most", F.max("miss").over(Window.partitionBy("topic"))).where(
+        F.col("most") >= MISSES_MIN
+    )
     judged = (
-        with_history(checkpoint(hourly_misses(hours)))
+        with_history(checkpoint(missed.drop("most")))
         .where(F.col("miss") >= MISSES_MIN)
         .withColumns({"hours": F.size("past"), "median": _median(F.col("past")), "place": F.row_number().over(order)})
         .withColumn("mad", _median(F.transform("past", lambda miss: F.abs(miss - F.col("median")))))
@@ -196,13 +200,6 @@ def missing_topics(hours: DataFrame, system_topics: DataFrame, checkpoint: Check
     return conform(
         with_topic_kind.withColumns({"kind": F.col("flag"), "hour": F.col("hour") * HOUR_US}), MISSING_TOPICS
     )
-
-
-def hourly_misses(hours: DataFrame) -> DataFrame:
-    """topic, hour, miss, n, ns. Only topics with an hour of MISSES_MIN misses are kept, since no other can be
-    flagged."""
-    most = F.max("miss").over(Window.partitionBy("topic"))
-    return hours.withColumn("most", most).where(F.col("most") >= MISSES_MIN).drop("most")
 
 
 def with_history(hours: DataFrame) -> DataFrame:

@@ -485,6 +485,7 @@ def divergences(key_windows: DataFrame, stalls: Sequence[Row] = ()) -> DataFrame
     up_to_here = in_order.rangeBetween(Window.unboundedPreceding, Window.currentRow)
     first = F.coalesce(F.col("t1") - F.lag("t1").over(in_order) > APART_US, F.lit(True))
     user = F.coalesce(F.col("kind") == "user", F.lit(True))
+    absent = F.filter("values", lambda value: ~value["present"])
     numbered = (
         key_windows.withColumn("user", user)
         .withColumn("first", first.cast("long"))
@@ -495,7 +496,7 @@ def divergences(key_windows: DataFrame, stalls: Sequence[Row] = ()) -> DataFrame
         *each(F.max, "t2"),
         F.count("*").alias("windows"),
         F.max(_hidden()).alias("hidden"),
-        F.flatten(F.collect_list(_without())).alias("without"),
+        F.flatten(F.collect_list(F.transform(absent, lambda value: value["ns"]))).alias("without"),
         F.collect_set("opened_by").alias("opened_by"),
         F.max(F.col("t2") - F.col("t1")).alias("longest"),
         F.max("gap").alias("gap_max"),
@@ -533,12 +534,6 @@ def _explained(grouped: DataFrame, numbered: DataFrame, stalls: Sequence[Row]) -
     same = [F.col(name).eqNullSafe(F.col(f"stalled_{name}")) for name in KEYS]
     nobody = F.array().cast("array<string>")
     return grouped.join(stalled, same, "left").withColumn("stalled", F.coalesce("stalled", nobody))
-
-
-def _without() -> Column:
-    """The name servers of a window's values where the broker was absent."""
-    absent = F.filter("values", lambda value: ~value["present"])
-    return F.transform(absent, lambda value: value["ns"])
 
 
 def _hidden() -> Column:

@@ -175,7 +175,8 @@ def events_of(spark: SparkSession, parts: Iterable[tuple[str, str, Rows]]) -> Da
 
 def _taken(file: JournalFile, rows: Rows) -> Taken:
     boots = _boots(rows)
-    return Taken(file, boots, not all(map(is_plain, boots)) and _repeats(rows.records))
+    once = all(map(is_plain, boots)) or len(rows.records) == len(rows.records.group_by(["boot", "seq"]).aggregate([]))
+    return Taken(file, boots, not once)
 
 
 def _boots(rows: Rows) -> list[dict[str, Any]]:
@@ -194,10 +195,6 @@ def is_plain(row: Any) -> bool:
         return True
     low, high, count = row["low"], row["high"], row["lines"]
     return bool(count == high - low + 1 and row["sum"] * 2 == (low + high) * count)
-
-
-def _repeats(table: pa.Table) -> bool:
-    return bool(table.group_by(["boot", "seq"]).aggregate([]).num_rows < table.num_rows)
 
 
 class _Writer:

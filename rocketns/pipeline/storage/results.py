@@ -17,7 +17,6 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from itertools import count
-from pathlib import Path
 from typing import Any, cast
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -26,7 +25,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.classic.dataframe import DataFrame as Classic
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
 from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.frames import ROWS_COLLECTED_MAX, Row, Table, plain_rows
@@ -61,7 +59,7 @@ class Results:
         self.small = False
 
     def save(self, name: str, frame: DataFrame) -> DataFrame:
-        """Write a table; returns the frame that reads it, or that has its rows if they are few."""
+        """Write a table; returns the frame that reads it, or in a small run the one that has its rows."""
         if self.small and self._out.here is not None:
             return self._by_arrow(name, frame.toArrow())
         kept = self._kept[name] = self._written(f"{self.place}/{name}", frame)
@@ -84,8 +82,8 @@ class Results:
         return kept
 
     def checkpoint(self, frame: DataFrame) -> DataFrame:
-        """Write a frame that only this run needs, which cuts its lineage; returns the frame that reads it, or that has
-        its rows if they are few."""
+        """Write a frame that only this run needs, which cuts its lineage; returns the frame that reads it, or in a
+        small run the one that has its rows."""
         return self.materialize(frame) if self.small else self._work(frame)
 
     def materialize(self, frame: DataFrame) -> DataFrame:
@@ -164,9 +162,7 @@ class Results:
     def _written(self, place: str, frame: DataFrame) -> DataFrame:
         path = self._out.path(place)
         frame.write.mode("overwrite").parquet(path)
-        here = self._out.here
-        small = None if here is None else materialized_file(self._spark, here / place, frame.schema)
-        return self._spark.read.schema(frame.schema).parquet(path) if small is None else small
+        return self._spark.read.schema(frame.schema).parquet(path)
 
 
 def current(out: Folder) -> dict[str, Any]:
@@ -220,8 +216,6 @@ def remove_old(out: Folder) -> None:
 
 # Rows of a frame that plans contain: some MB.
 MATERIALIZED_MAX = 20_000
-# The same as Parquet, of all files together.
-MATERIALIZED_BYTES_MAX = 1 << 20
 
 
 def materialized(frame: DataFrame) -> DataFrame | None:
@@ -231,15 +225,6 @@ def materialized(frame: DataFrame) -> DataFrame | None:
         return None
     java = cast(Any, frame.sparkSession)._jsparkSession
     return Classic(java.createDataFrame(found, frame._jdf.schema()), frame.sparkSession)
-
-
-def materialized_file(spark: SparkSession, folder: Path, schema: StructType) -> DataFrame | None:
-    """The rows of a Parquet folder on this machine; None if they are too many."""
-    files = [path for path in folder.iterdir() if path.suffix == ".parquet"]
-    if not files or sum(path.stat().st_size for path in files) > MATERIALIZED_BYTES_MAX:
-        return None
-    rows = sum(pq.read_metadata(path).num_rows for path in files)
-    return None if rows > MATERIALIZED_MAX else spark.createDataFrame(pq.read_table(folder, partitioning=None), schema)
 
 
 def materialized_if_small(frame: DataFrame) -> DataFrame:
