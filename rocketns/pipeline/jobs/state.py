@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -293,7 +293,7 @@ def boots(events: DataFrame, stretches: Sequence[Row]) -> list[Boot]:
     runs, parts = _by_boot(pieces), _by_boot(_snapshot_parts(events))
     found = [_boot(*key, told, runs[key], parts[key]) for key, told in _by_boot(stretches).items()]
     following = [one.ns for one in found[1:]]
-    return [boot._replace(again=boot.ns == after) for boot, after in zip(found, [*following, None], strict=True)]
+    return [boot._replace(again=boot.ns == after) for boot, after in zip_longest(found, following)]
 
 
 def uptime(boot: Boot, observation: Observation) -> tuple[str, int, int, int, str, bool, bool] | None:

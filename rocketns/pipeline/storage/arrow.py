@@ -170,7 +170,8 @@ def events_of(spark: SparkSession, parts: Iterable[tuple[str, str, Rows]]) -> Da
         for name, value in (("ns", ns), ("dt", dt)):
             table = table.append_column(name, pa.repeat(pa.scalar(value, pa.string()), table.num_rows))
         tables.append(table.select(_ARROW_EVENTS.names))
-    return spark.createDataFrame(pa.concat_tables(tables), EVENTS)
+    # Spark reads no further than the first chunk without a row.
+    return spark.createDataFrame(pa.concat_tables(tables).combine_chunks(), EVENTS)
 
 
 def _taken(file: JournalFile, rows: Rows) -> Taken:

@@ -68,6 +68,11 @@ def test_every_fault_is_told_with_its_place_and_size(spark: SparkSession) -> Non
     ]
 
 
+def test_lines_that_are_no_records_are_no_boot(spark: SparkSession) -> None:
+    nothing = events_frame(spark, {})
+    assert state.boots(nothing, state.stretches(nothing)) == []
+
+
 YEAR = 365 * 86_400
 HOUR = 3_600
 DAY = DAY_START // SECOND
