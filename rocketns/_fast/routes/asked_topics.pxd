@@ -101,7 +101,6 @@ cdef struct Missing:
     uint64_t hashes[SETS * WAYS]
     Missed rows[SETS * WAYS]
     uint16_t of_host[HOST_NUMBERS]  # topics in the table
-    uint32_t used
     uint64_t chance
 
 cdef int drain_missed(list rows, Missing *missing, pthread_mutex_t *mutex) except -1

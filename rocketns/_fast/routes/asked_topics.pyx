@@ -118,7 +118,6 @@ cdef uint32_t find_entry(Missing *missing, uint64_t hash, uint16_t host) noexcep
         if missing.hashes[index] == 0:
             free = index
     if free < SETS * WAYS:
-        missing.used += 1
         return free
     missing.chance = missing.chance * <uint64_t>6364136223846793005 + hash
     index = first + <uint32_t>((missing.chance >> 33) % WAYS)
@@ -159,13 +158,9 @@ cdef int drain_missed(list rows, Missing *missing, pthread_mutex_t *mutex) excep
     cdef Missing taken
     cdef const Missed *row
     pthread_mutex_lock(mutex)
-    taken.used = missing.used
-    if taken.used:
-        taken = missing[0]
-        memset(missing, 0, sizeof(Missing))
+    taken = missing[0]
+    memset(missing, 0, sizeof(Missing))
     pthread_mutex_unlock(mutex)
-    if taken.used == 0:
-        return 0
     for index in range(SETS * WAYS):
         row = &taken.rows[index]
         if taken.hashes[index]:

@@ -189,14 +189,6 @@ cdef bytes key_of(str topic):
     return topic.encode("utf-8", "surrogatepass")
 
 
-cdef bint is_text(bytes key) except -1:
-    try:
-        key.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 cdef Slot *make_slot(str topic, const HashKey *hash_key) except NULL:
     """Control only. A slot without fragments, not yet in the ring and the table."""
     cdef bytes key = key_of(topic)
@@ -207,7 +199,7 @@ cdef Slot *make_slot(str topic, const HashKey *hash_key) except NULL:
     slot.hash = hash_bytes(<const uint8_t *>key, length, hash_key)
     slot.key_length = <uint32_t>length
     memcpy(slot.key, <const uint8_t *>key, length)
-    slot.is_text = is_text(key)
+    slot.is_text = topic.encode("utf-8", "replace") == key
     slot.fragments, slot.capacity = slot.few, FEW
     slot.topic = <void *>topic
     Py_INCREF(topic)

@@ -47,8 +47,6 @@ BIO_meth_set_ctrl BIO_get_new_index BIO_new BIO_set_init BIO_set_data BIO_get_da
 BIO_set_flags BIO_clear_flags ERR_peek_last_error ERR_reason_error_string ERR_clear_error d2i_X509 i2d_X509 X509_free
 d2i_AutoPrivateKey EVP_PKEY_free
 """.split()
-# Functions that another version has under another name.
-FORMER = {"SSL_get1_peer_certificate": "SSL_get_peer_certificate"}
 
 cdef const char *UNKNOWN_REASON = b"unknown reason"
 cdef const char *LARGE_HELLO = b"a hello of more than 16 KiB"
@@ -92,8 +90,8 @@ def load():
 
 cdef void *find(void *library, str name) except NULL:
     cdef void *found = dlsym(library, name.encode())
-    if found == NULL and name in FORMER:
-        found = dlsym(library, FORMER[name].encode())
+    if found == NULL:
+        found = dlsym(library, name.replace("SSL_get1_", "SSL_get_").encode())  # before OpenSSL 3
     if found == NULL:
         raise ImportError(f"the OpenSSL that was loaded has no function {name}")
     return found
