@@ -1,9 +1,9 @@
 """REGISTER_BROKER: RouteInfoManager.registerBroker, its steps in Java's order.
 
 If Java's lock block ends in a NullPointerException (explicit nulls in the body), the steps before it remain and the
-answer is a success. The same holds here. Deliberately different: a registration without broker name or address, and a
-topic without a name, is ignored. In Java it leaves a null that breaks the clean-up of other brokers. A refused
-registration makes no group, leaves none empty, and no cluster lists its name. In Java they stay for ever.
+answer is a success. The same holds here. Deliberately different: a registration without broker name or address does not
+come here, and a topic without a name is ignored. In Java they leave nulls that break the clean-up of other brokers. A
+refused registration makes no group, leaves none empty, and no cluster lists its name. In Java they stay for ever.
 
 Every broker registers every 30 s. With the same data version, a registered address and a registered id, a registration
 adds the topics that the tables lack, and changes nothing else of topics and mappings. So as long as no queue data was
