@@ -207,8 +207,10 @@ class RouteTables:
     def put_live_entry(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
         """Add the live entry of an address, or replace it."""
         previous = self.broker_live_table.get(key)
-        if previous is not None:
-            self._disown(key, previous, entry)
+        if previous is not None and previous.channel is not entry.channel:
+            _strike(self.owned, previous.channel, key)
+        if previous is not None and previous.principal != entry.principal:
+            _strike(self.by_principal, previous.principal, key)
         self.broker_live_table[key] = entry
         self.orphans.pop(key, None)
         if entry.doubt is not None:
@@ -231,7 +233,8 @@ class RouteTables:
             self._note_former(key, islice(self.members_of[key], NOTED_AT_ONCE_MAX), entry)
         self.put_filter_servers(key, [])
         if entry is not None:
-            self._disown(key, entry)
+            _strike(self.owned, entry.channel, key)
+            _strike(self.by_principal, entry.principal, key)
             self.unconfirmed.pop(key, None)
         return entry
 
@@ -239,13 +242,6 @@ class RouteTables:
         if entry is not None:
             for name in names:
                 self.former.note(name, key.addr, entry.announced_by)
-
-    def _disown(self, key: BrokerAddrInfo, entry: BrokerLiveInfo, by: BrokerLiveInfo | None = None) -> None:
-        """The entry is gone, or ``by`` takes its place."""
-        if by is None or entry.channel is not by.channel:
-            _strike(self.owned, entry.channel, key)
-        if by is None or entry.principal != by.principal:
-            _strike(self.by_principal, entry.principal, key)
 
     def add_group(self, cluster: str, broker_name: str) -> BrokerData:
         """A new group. The caller gives it a member at once."""

@@ -154,11 +154,9 @@ RIVAL = MASTER.but(addr="127.0.0.1:1", channel=object())
 def doubted(manager: Manager, broker: Broker = MASTER, reason: DoubtReason = DoubtReason.RESTORED) -> Doubt:
     """A registered broker that is unconfirmed now; a restored one has no connection."""
     manager.register(broker, TWO)
-    entry = manager.live(broker)
-    assert entry is not None
     if reason is not DoubtReason.SILENT_TOGETHER:
-        manager.tables._disown(manager.key(broker), entry)
-        entry.channel = None
+        assert broker.channel is not None
+        assert liveness.let_go(manager.tables, broker.channel)
     doubt = Doubt(reason, manager.now_ms, manager.now_ms + 90_000)
     manager.note(liveness.doubt_broker(manager.tables, manager.key(broker), doubt, manager.now_ms))
     return doubt
