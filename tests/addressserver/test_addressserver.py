@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from unittest import mock
@@ -25,6 +26,7 @@ from rocketns.protocol.command import RemotingCommand
 from rocketns.server.http.connections import HttpGate
 from tests.client.peers import CLOSED, WAIT_S, Serve, answer, peer, remoting, serving
 from tests.support.certificates import Files, authority
+from tests.support.starting import stopped_after
 from tests.support.tlsclient import any_server
 from tests.support.tlsfiles import tls_properties
 
@@ -186,17 +188,10 @@ Start = Callable[..., RocketnsServer]
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Start a rocketns with an address server at a free port, ``addresses_at`` of the properties or its own."""
-    started: list[RocketnsServer] = []
-
-    def start(properties: dict[str, object] | None = None, **more: object) -> RocketnsServer:
-        started.append(RocketnsServer(tmp_path / f"ns{len(started)}", properties, **more))  # type: ignore[arg-type]
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.stop()
+def start(tmp_path: Path, request: pytest.FixtureRequest) -> Start:
+    """Start a rocketns with these properties; it is stopped after the test."""
+    homes = (tmp_path / f"ns{number}" for number in itertools.count())
+    return stopped_after(request, lambda properties=None: RocketnsServer(next(homes), properties))
 
 
 def ask(port: int, path: str = "/rocketmq/nsaddr", method: str = "GET") -> tuple[int, str]:

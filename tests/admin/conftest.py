@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -21,6 +21,7 @@ from rocketns.admin.metrics import exposition
 from rocketns.startup import make_ports
 from tests.admin.http import Http, HttpAnswer, Scraped
 from tests.support.inprocess import TimedServer
+from tests.support.starting import stopped_after
 
 
 class Managed(TimedServer):
@@ -52,17 +53,9 @@ class Managed(TimedServer):
 
 
 @pytest.fixture
-def start_managed(tmp_path: Path) -> Iterator[Callable[..., Managed]]:
+def start_managed(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Managed]:
     """Start a server with these properties; it is stopped after the test."""
-    started: list[Managed] = []
-
-    def start(properties: dict[str, object] | None = None) -> Managed:
-        started.append(Managed(tmp_path, properties))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.stop()
+    return stopped_after(request, lambda properties=None: Managed(tmp_path, properties))
 
 
 @pytest.fixture

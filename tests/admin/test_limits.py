@@ -42,6 +42,7 @@ def test_connections_of_one_host_do_not_end_that_of_another(managed: Managed) ->
 def test_a_crowd_that_comes_at_once_waits_in_the_kernel(managed: Managed) -> None:
     """Beyond the kernel's queue a probe would be dropped, and come again after a second."""
     assert managed.admin is not None
+    assert managed.http.ask("/livez").status == 200  # while it begins to serve, asyncio's own queue counts
     goes_on = threading.Event()
     managed.admin._loop.call_soon_threadsafe(goes_on.wait, 60)
     with ExitStack() as stack:

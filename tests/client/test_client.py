@@ -24,7 +24,7 @@ from rocketns.errors import MalformedFrame
 from rocketns.protocol import command
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_request
-from tests.client.peers import CLOSED, HERE, WAIT_S, peer, remoting
+from tests.client.peers import CLOSED, HERE, WAIT_S, peer, remoting, serving
 from tests.support.receiver import full_port
 
 
@@ -372,7 +372,10 @@ async def test_garbage_ends_the_connection(garbage: bytes) -> None:
 
 async def test_no_answer_in_time() -> None:
     """B248: the connection stays for others."""
-    async with remoting() as client, peer() as one:
+    is_first = iter([True])
+    serve = serving(lambda request: answer(request.opaque) if next(is_first, False) else b"")
+    async with remoting() as client, peer(serve) as one:
+        await client.invoke(one.addr, *lookup(), WAIT_S)  # however long connecting takes
         with pytest.raises(NotSentError, match="no answer"):
             await client.invoke(one.addr, *lookup(), 0.05)
         (connection,) = client._connections.values()
