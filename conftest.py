@@ -13,6 +13,7 @@ pytest.register_assert_rewrite("tests", "interop")
 
 import tests.support.profile  # noqa: E402, F401
 from interop.harness.servers import NameServer, RocketnsServer  # noqa: E402
+from tests.behaviour.conftest import Names  # noqa: E402
 from tests.support.needs import check  # noqa: E402
 
 
@@ -57,6 +58,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def server_class() -> type[NameServer]:
     """The server that tests of behaviour start."""
     return RocketnsServer
+
+
+@pytest.fixture
+def names() -> Names:
+    """Names of a broker and its topics that no other test has."""
+    return Names()
 
 
 @pytest.hookimpl(wrapper=True)

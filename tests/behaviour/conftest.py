@@ -30,11 +30,6 @@ class Names:
         return f"{name}-{self.number}"
 
 
-@pytest.fixture
-def names() -> Names:
-    return Names()
-
-
 @pytest.fixture(scope="session")
 def server(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
     """One name server with default settings for all tests that do not change settings."""

@@ -24,11 +24,6 @@ HOUR_MS, MINUTE_MS = 3_600_000, 60_000
 
 
 @pytest.fixture
-def names() -> Names:
-    return Names()
-
-
-@pytest.fixture
 def serve(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., TimedServer]:
     """A server whose journal is in ``tmp_path / "j"``, and that restores nothing; stopped after the test."""
     settings = {

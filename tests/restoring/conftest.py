@@ -7,15 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.behaviour.conftest import Names
 from tests.journal.files import PatientServer
 from tests.support.inprocess import FakeClock, TimedServer
 from tests.support.starting import stopped_after
-
-
-@pytest.fixture
-def names() -> Names:
-    return Names()
 
 
 @pytest.fixture

@@ -6,16 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.behaviour.conftest import Names
 from tests.support.inprocess import TimedServer
 from tests.support.starting import stopped_after
 
 TimedServerFactory = Callable[..., TimedServer]
-
-
-@pytest.fixture
-def names() -> Names:
-    return Names()
 
 
 @pytest.fixture
