@@ -42,7 +42,14 @@ from rocketns.pipeline.jobs.windows import divergences, key_windows, topic_segme
 from rocketns.pipeline.saying import Say, _
 from rocketns.pipeline.storage.folders import folder_at
 from rocketns.pipeline.storage.ingest import ingest
-from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, Results, current, materialized_if_small
+from rocketns.pipeline.storage.results import (
+    EVENTS_FOLDER,
+    MATERIALIZED_MAX,
+    SUMMARY,
+    Results,
+    current,
+    materialized_if_small,
+)
 from rocketns.pipeline.storage.stored import OpenText, Stored, open_texts
 
 
@@ -113,7 +120,7 @@ def computed(
     needed = own._replace(t1=known.last if request.t1 is None else request.t1)
     # A few rows in the plans themselves: most of a short run is the analysis of plans, which grows with their depth.
     every = stored.events(needed).unionByName(tail.events)
-    events = materialized_if_small(every)
+    events = every if stored.records() > MATERIALIZED_MAX else materialized_if_small(every)
     results.small = events is not every
     say(_("clocks"))
     inside = events.where((F.col("ts") >= own.t0) & (F.col("ts") < own.t1))

@@ -58,6 +58,10 @@ class Stored:
         reads = originals(self._manifest.reads(self._state, self._state.days))
         return [ReadFile(read.dt, read.ns, read.segment, read.corrupt, read.first, read.last) for read in reads]
 
+    def records(self) -> int:
+        """How many there are."""
+        return sum(read.added for read in self._manifest.reads(self._state, self._state.days))
+
     def delivered(self, since: str = "") -> Delivered:
         """How many records came more than once from the day ``since`` on, and how many files were not read."""
         reads = self._manifest.reads(self._state, (dt for dt in self._state.days if dt >= since))
