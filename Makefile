@@ -70,7 +70,7 @@ pipeline: $(VENV)/extra-dev $(VENV)/built ## only the tests of the journal pipel
 sparks: $(VENV)/extra-dev ## the audit's demo and its stream by each version of Spark in SPARKS, compared; downloads 450 MB for each
 	@exec $(PY) -m tests.installing.sparks $(SPARKS) $(ARGS)
 
-sanitize: $(VENV)/extra-dev ## the compiled parts under ASan with UBSan, and under TSan: tests, 10 million frames, a soak
+sanitize: $(VENV)/extra-dev $(VENV)/built ## the compiled parts under ASan with UBSan, and under TSan: tests, 10 million frames, a soak
 	@exec $(PY) -m tests.sanitize $(ARGS)
 
 soak: $(VENV)/extra-dev $(VENV)/built ## a real server for MINUTES (10) among strangers, killed and restarted, every answer checked
