@@ -100,19 +100,19 @@ def run_bodies(world: PublishedWorld, count: int, seconds: float, seed: int) -> 
     """Plain and compressed bodies, with and without slots, each for its part of the time."""
     plain = partial(parse_json, queue_data=queue_data)
 
-    def blocks(body: bytes, known: PublishedTopics | None = None) -> object:
+    def blocks(body: bytes, registered: PublishedTopics | None = None) -> object:
         with suppress(ValueError):
-            return registration.read_blocks(body, True, queue_data, known)
+            return registration.read_blocks(body, True, queue_data, registered)
         return None
 
-    def known() -> PublishedTopics:
+    def published() -> PublishedTopics:
         return PublishedTopics(world.slots, "ba")
 
     for name, texts, parse, same in (
         ("plain", FORMS, plain, check),
-        ("plain, with slots", FORMS, lambda body: plain(body, known=known()), check),
+        ("plain, with slots", FORMS, lambda body: plain(body, registered=published()), check),
         ("compressed", BLOCKS, blocks, check_blocks),
-        ("compressed, with slots", BLOCKS, lambda body: blocks(body, known=known()), check_blocks),
+        ("compressed, with slots", BLOCKS, lambda body: blocks(body, registered=published()), check_blocks),
     ):
         done = taken = compared = 0
         ends = time.monotonic() + seconds / 4
