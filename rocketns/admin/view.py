@@ -13,13 +13,16 @@ Three ways, from cheap to expensive:
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from rocketns.admin.tokens import AdminGate
 from rocketns.server.facts import Facts
+
+log = logging.getLogger("rocketns.admin")
 
 BEAT_S = 0.25
 T = TypeVar("T")
@@ -45,6 +48,18 @@ Copier = Callable[[Facts], Iterator[T | None]]
 
 class Busy(Exception):
     """Control did not answer in time, or too many handlers wait for it."""
+
+
+async def repeat(period_s: float, step: Callable[[], Awaitable[None]]) -> None:
+    """Call ``step`` after each period, for ever. After a failure the next one goes on; an unforeseen one is logged."""
+    while True:
+        await asyncio.sleep(period_s)
+        try:
+            await step()
+        except Busy:
+            continue
+        except Exception:
+            log.exception("management port: what is done every %g s failed", period_s)
 
 
 async def _in_slices(rows: Iterator[T | None]) -> tuple[T, ...]:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pytest
 
 from rocketns.admin import view as views
-from rocketns.admin.view import Busy, ControlView
+from rocketns.admin.view import Busy, ControlView, repeat
 from rocketns.server.facts import Facts
 from tests.admin.conftest import Managed
 
@@ -109,3 +109,18 @@ def test_a_control_thread_that_hangs_makes_handlers_busy_not_hang(
         goes_on.set()
     assert [type(one) for one in answers] == [Busy] * (views.READS_MAX + 2)
     assert ["64 requests wait" in str(one) for one in answers[-2:]] == [False, True]
+
+
+async def test_what_is_repeated_goes_on_after_a_failure(caplog: pytest.LogCaptureFixture) -> None:
+    results, done = [Busy("later"), ValueError("never thought of"), None], asyncio.Event()
+
+    async def step() -> None:
+        if (result := results.pop(0)) is not None:
+            raise result
+        done.set()
+        await asyncio.Event().wait()
+
+    task = asyncio.create_task(repeat(0.0, step))
+    await done.wait()
+    task.cancel()
+    assert [record.message for record in caplog.records] == ["management port: what is done every 0 s failed"]

@@ -8,14 +8,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
 
 from aiohttp import web
 
 from rocketns.admin.api.copies import copy_brokers
-from rocketns.admin.view import Busy, ControlView
+from rocketns.admin.view import ControlView, repeat
 
 PERIOD_S = 30.0
 SAMPLES_MAX = 120
@@ -42,19 +41,17 @@ class LastHour:
 
     async def follow(self, _: web.Application) -> AsyncIterator[None]:
         """A context of the application: it samples until the port ends."""
-        task = asyncio.get_running_loop().create_task(self._run())
+        task = asyncio.get_running_loop().create_task(repeat(PERIOD_S, self._sample))
         yield
         task.cancel()
         await asyncio.wait([task])
 
-    async def _run(self) -> None:
+    async def _sample(self) -> None:
+        """One that is left out is not missed: the next one is of a longer time."""
         facts = self._view.facts
-        while True:
-            await asyncio.sleep(PERIOD_S)
-            with suppress(Busy):  # the next one is of a longer time
-                late = sum(row.state == "late" for row in await self._view.copy(copy_brokers))
-                now, reactors = facts.now(), facts.reactors
-                row = HistoryRow(
-                    now.epoch_ms, sum(reactors.lookups), facts.context.registrations.total, late, reactors.connections
-                )
-                self.rows.append(row)
+        late = sum(row.state == "late" for row in await self._view.copy(copy_brokers))
+        now, reactors = facts.now(), facts.reactors
+        row = HistoryRow(
+            now.epoch_ms, sum(reactors.lookups), facts.context.registrations.total, late, reactors.connections
+        )
+        self.rows.append(row)

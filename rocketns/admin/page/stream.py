@@ -23,7 +23,7 @@ from rocketns.admin.api.paging import dumps
 from rocketns.admin.api.status import read_status
 from rocketns.admin.api.tables import ApiSource
 from rocketns.admin.recent import worded
-from rocketns.admin.view import Busy
+from rocketns.admin.view import Busy, repeat
 
 PATH = f"{ROOT}/stream"
 PERIOD_S = 1.0
@@ -54,7 +54,7 @@ class Broadcast:
         self.readers += 1
         if self._task is None:
             self._seen, self._heard = self._source.recent.last, {}
-            self._task = asyncio.get_running_loop().create_task(self._run())
+            self._task = asyncio.get_running_loop().create_task(repeat(PERIOD_S, self._send))
 
     def leave(self) -> None:
         """One reader less. The last one ends the messages."""
@@ -72,14 +72,12 @@ class Broadcast:
             return [_message("gap", {})]
         return list(self._messages)[-behind:]
 
-    async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(PERIOD_S)
-            message = await self._next()
-            async with self._made:
-                self.number += 1
-                self._messages.append(message)
-                self._made.notify_all()
+    async def _send(self) -> None:
+        message = await self._next()
+        async with self._made:
+            self.number += 1
+            self._messages.append(message)
+            self._made.notify_all()
 
     async def _next(self) -> bytes:
         try:
