@@ -112,15 +112,11 @@ def test_a_control_thread_that_hangs_makes_handlers_busy_not_hang(
 
 
 async def test_what_is_repeated_goes_on_after_a_failure(caplog: pytest.LogCaptureFixture) -> None:
-    results, done = [Busy("later"), ValueError("never thought of"), None], asyncio.Event()
+    results = iter((Busy("later"), ValueError("never thought of"), asyncio.CancelledError()))
 
     async def step() -> None:
-        if (result := results.pop(0)) is not None:
-            raise result
-        done.set()
-        await asyncio.Event().wait()
+        raise next(results)
 
-    task = asyncio.create_task(repeat(0.0, step))
-    await done.wait()
-    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await repeat(0.0, step)
     assert [record.message for record in caplog.records] == ["management port: what is done every 0 s failed"]

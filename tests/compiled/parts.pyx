@@ -102,11 +102,6 @@ def body_of(RouteSlots slots, bytes topic, bint standard, int view=0):
     return bytes(out[:size])
 
 
-def topic_count(RouteSlots slots):
-    """How many topics have a slot."""
-    return slots.routes.used
-
-
 def set_clock(Reactors reactors, int64_t now_ms):
     """What the reactors take for the time, until it is -1 again."""
     store(&reactors.shared.clock_ms, now_ms)

@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from rocketns._fast.routes.routes import RouteSlots, bucket_digests, topic_digest, topics_of_bucket
-from rocketns._fast.routes.routes import topic_count as counted_topics
+from rocketns._fast.routes.routes import RouteSlots, bucket_digests, topic_count, topic_digest, topics_of_bucket
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import TopicConfig, TopicRouteData
 from rocketns.protocol.codes import DIGEST_BUCKETS, MASTER_ID
 from rocketns.routeinfo import view
 from rocketns.server.publishing.publisher import Publisher
-from tests.compiled.parts import HANDED_OVER, body_of, topic_count
+from tests.compiled.parts import HANDED_OVER, body_of
 from tests.fleet.digests import digest_of
 from tests.routeinfo.manager import Broker, Manager
 from tests.routeinfo.test_machine import SEED, RouteMachine, brokers, queues
@@ -242,5 +241,5 @@ def test_digests_are_those_of_the_tables(taken: list[Step]) -> None:
     expected = {topic: digest_of(of_topic.items()) for topic, of_topic in table.items()}
     assert of_all_buckets(slots) == expected
     assert {topic: topic_digest(slots, topic) for topic in expected} == expected
-    assert counted_topics(slots) == len(table)
+    assert topic_count(slots) == len(table)
     assert table or bucket_digests(slots) == bytes(8 * DIGEST_BUCKETS)

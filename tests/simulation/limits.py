@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rocketns._fast.routes.routes import topic_count
 from rocketns.protocol.body import bodies
 from rocketns.routeinfo import view
-from tests.compiled.parts import HANDED_OVER, body_of, topic_count
+from tests.compiled.parts import HANDED_OVER, body_of
 from tests.simulation.nameserver import NameServerProcess
 from tests.simulation.plan import TOPICS
 from tests.simulation.world import Violation
