@@ -110,8 +110,8 @@ class Configuration(OwnSections):
 
     def listen_at(self, host: str, port: int) -> None:
         """The supervisor's socket decides the address. Where the file gives another one, the log says so."""
-        for name, settings in (("bindAddress", host), ("listenPort", str(port))):
-            if self._settings.get(name, settings) != settings:
+        for name, text in (("bindAddress", host), ("listenPort", str(port))):
+            if self._settings.get(name, text) != text:
                 log.warning("%s=%r has no effect: the supervisor passed a socket that listens at %s:%d",
                             name, self._settings[name], host, port)  # fmt: skip
         self.netty.show_address(host, port)

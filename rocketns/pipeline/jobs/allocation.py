@@ -144,7 +144,7 @@ def assignments(views: int, c: int) -> list[tuple[int, ...]]:
 
 @lru_cache(REMEMBERED)
 def _lost_in(owners: Owners, views: int, c: int, lost: bytes) -> bytes:
-    """Of each assignment whether such a queue is lost, 0 or 1."""
+    """A byte for each assignment: 1 if a queue with these owners is lost in it, else 0."""
     return bytes(takers(owners, choice) for choice in assignments(views, c)).translate(lost)
 
 
