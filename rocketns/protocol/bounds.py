@@ -25,8 +25,7 @@ JSON_VALUES_MAX = 500_000
 """Values in all the JSON of one body, counted likewise. In registrations as brokers write them, only those of static
 topics count."""
 
-LENIENT_HEADER_BYTES_MAX = 16 * 1024
-LENIENT_BYTES_MAX = 64 * 1024
+LENIENT_BYTES_MAX = 16 * 1024
 """Bytes of JSON in one header, or in one body, that only the lenient parser takes."""
 
 NUMBER_CHARACTERS_MAX = 8192

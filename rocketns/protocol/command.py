@@ -15,10 +15,10 @@ from rocketns._fast.codec.wire import read_binary_header
 from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.errors import BodyDecodeError, MalformedFrame
 from rocketns.protocol.body.decoding import java_errors
-from rocketns.protocol.bounds import EXT_PAIRS_MAX, HEADER_VALUES_MAX, LENIENT_HEADER_BYTES_MAX, Allowance
+from rocketns.protocol.bounds import EXT_PAIRS_MAX, HEADER_VALUES_MAX, Allowance
 from rocketns.protocol.codes import LanguageCode, SerializeType, language_name
 from rocketns.protocol.json import fastjson
-from rocketns.protocol.json.fastjson import NumberText
+from rocketns.protocol.json.lenient import NumberText
 from rocketns.protocol.names import check_name, is_too_long
 
 HEAD_BYTES = 8  # total length, then one word of serialize type and header length
@@ -113,7 +113,7 @@ def decode(frame: bytes | memoryview, name_bytes_max: int = NAME_BYTES_MAX) -> R
 
 
 def _decode_json(frame: bytes | memoryview, body_start: int) -> RemotingCommand:
-    header, allowance = bytes(frame[HEAD_BYTES:body_start]), Allowance(HEADER_VALUES_MAX, LENIENT_HEADER_BYTES_MAX)
+    header, allowance = bytes(frame[HEAD_BYTES:body_start]), Allowance(HEADER_VALUES_MAX)
     try:
         command = fastjson.read(header, _command_of, numeric_keys=False, allowance=allowance)
     except BodyDecodeError as error:

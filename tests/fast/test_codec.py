@@ -25,7 +25,8 @@ from rocketns.protocol.body import decoding as mapping
 from rocketns.protocol.body import register_broker_body as wrapper
 from rocketns.protocol.body.route import TopicTable, queue_data
 from rocketns.protocol.bounds import CONVERTED_VALUES_MAX
-from rocketns.protocol.json.fastjson import NumberText, as_int
+from rocketns.protocol.json.fastjson import as_int
+from rocketns.protocol.json.lenient import NumberText
 from tests.protocol.strategies import INT_MAX, INT_MIN, any_bytes, ints, json_texts, json_values, mutated, texts
 from tests.support import frames as reference
 from tests.support.proxyheaders import TCP4, addresses4, tlv, v2

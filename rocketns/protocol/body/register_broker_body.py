@@ -35,7 +35,7 @@ from rocketns.protocol.bounds import (
 )
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE, V5_0_0
 from rocketns.protocol.json import fastjson
-from rocketns.protocol.json.fastjson import NumberText
+from rocketns.protocol.json.lenient import NumberText
 from rocketns.protocol.names import check_keys, check_name, check_repeated
 
 DEFAULT_QUEUE_NUMS = 16  # TopicConfig.defaultReadQueueNums, defaultWriteQueueNums

@@ -23,12 +23,12 @@ from typing import Any, TypeVar
 
 import orjson
 
-from rocketns._fast.codec import json_passes, lenient_json
+from rocketns._fast.codec import json_passes
 from rocketns.errors import BodyDecodeError
 from rocketns.javatext import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN
 from rocketns.protocol.bounds import NUMBER_CHARACTERS_MAX, Allowance
+from rocketns.protocol.json.lenient import NESTING_MAX, NumberText, parse_leniently
 
-NESTING_MAX = 128
 _NUMBER = re.compile(r"([+-]?)([0-9]*)(\.[0-9]*)?(?:[eE]([+-]?[0-9]+)?[+-]?)?")
 _WORDS = {"": 0, "null": 0, "true": 1, "false": 0}
 _BOOLEANS = {"": False, "1": True, "0": False, "Y": True, "N": False}
@@ -37,17 +37,6 @@ _DIGITS_MAX = 20  # one more than a long has: enough to see that it overflows
 _SHOWN_MAX = 64
 SAFE_LONG_MAX = (1 << 53) - 1  # standard mode quotes longs beyond it (JSONWriter.Feature.BrowserCompatible)
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
-
-
-class NumberText(str):
-    """A number as it was written, so that text made of it shows ``1.50`` and not ``1.5``."""
-
-    __slots__ = ()
-
-
-def parse_leniently(text: str, *, numeric_keys: bool = True) -> Any:
-    """The value of a whole text, with numbers as NumberText. ValueError names the place where reading stopped."""
-    return lenient_json.loads(text, numeric_keys, NumberText)
 
 
 _LISTED = (int, float, str, NumberText)
