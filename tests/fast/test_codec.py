@@ -1,4 +1,4 @@
-"""Compiled parsers of bytes from peers give what their Python twins give: frames, headers, JSON, PROXY extensions."""
+"""Compiled parsers of bytes from peers give what their Python twins give: frames, headers, JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame, json_header
 from rocketns._fast.codec import json_passes, wire
 from rocketns._fast.codec.json_passes import compact, count_values
-from rocketns._fast.codec.proxy_header import parse
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol import bounds, spec
 from rocketns.protocol.body import decoding as mapping
@@ -29,7 +28,6 @@ from rocketns.protocol.json.fastjson import as_int
 from rocketns.protocol.json.lenient import NumberText
 from tests.protocol.strategies import INT_MAX, INT_MIN, any_bytes, ints, json_texts, json_values, mutated, texts
 from tests.support import frames as reference
-from tests.support.proxyheaders import TCP4, addresses4, tlv, v2
 
 MAX = bounds.FRAME_SIZE_MAX_BYTES
 
@@ -314,54 +312,6 @@ def test_nulls_of_objects_are_left_out_and_those_of_lists_stay() -> None:
 
 
 # The compiled check of a PROXY header's extensions against its definition.
-
-SSL = 0x20
-NESTING_MAX = 128
-
-extensions = st.recursive(
-    st.builds(tlv, st.sampled_from([0, 4, SSL, 0xEE]), st.binary(max_size=9)),
-    lambda inner: st.lists(inner, max_size=4).map(lambda some: tlv(SSL, bytes(5) + b"".join(some))),
-)
-blocks = st.lists(extensions, max_size=5).map(b"".join)
-
-
-def are_extensions(rest: bytes, nesting: int = 0) -> bool:
-    """HAProxyMessage.readTlvs."""
-    if nesting > NESTING_MAX:
-        return False
-    at = 0
-    while len(rest) - at >= 4:
-        value = at + 3
-        end = value + int.from_bytes(rest[at + 1 : value], "big")
-        if end > len(rest):
-            return False
-        if rest[at] == SSL and (end - value < 5 or not are_extensions(rest[value + 5 : end], nesting + 1)):
-            return False
-        at = end
-    return True
-
-
-def nested(levels: int, value: bytes = b"") -> bytes:
-    for _ in range(levels):
-        value = tlv(SSL, bytes(5) + value)
-    return value
-
-
-@given(st.one_of(blocks, st.binary(max_size=60)), st.integers(0, 12), st.binary(max_size=3))
-@example(nested(128), 0, b"")
-@example(nested(129), 0, b"")
-@example(nested(3, b"\x04\0\x02a"), 0, b"")
-@example(tlv(4, b"abcd"), 2, b"")
-def test_it_finds_what_the_definition_finds(block: bytes, cut: int, rest: bytes) -> None:
-    """B057: whole ones, cut ones, ones within others. What was cut lies behind, with another fault: it is not read."""
-    data = block[: len(block) - cut] + rest
-    behind = block[len(block) - cut :] + tlv(SSL, b"")
-    header = v2(TCP4, addresses4("192.0.2.7", 1) + data)
-    if are_extensions(data):
-        assert parse(header + behind) == (len(header), "192.0.2.7:1")
-    else:
-        with pytest.raises(ValueError, match="a wrong PROXY header"):
-            parse(header + behind)
 
 
 COMPILED = re.compile(r"^    ([A-Z][A-Z0-9_]*) = ([0-9][0-9_]*)\s*(?:#.*)?$", re.MULTILINE)
