@@ -107,7 +107,7 @@ class Facts:
     @property
     def bytes_of_views(self) -> dict[str, int]:
         """Memory at the reactors, by view."""
-        sizes = self.slots.mapped_bytes()
+        sizes = self.slots.view_bytes()
         return {view.name: size for view, size in zip(self.context.views, sizes, strict=False)}
 
     def counts(self) -> dict[str, int]:

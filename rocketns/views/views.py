@@ -17,8 +17,8 @@ VIEWS_MAX = 16
 NETWORKS_MAX = 1024  # of all views: a reactor looks through them once a connection, for 1 ns each
 _SUBSCRIBER_BYTES = 8  # of an IPv6 address, as `addresses.host_of` counts them
 
-# The element of brokerDatas in default and in standard mode; None where no address of the group is mapped.
-Fragments = tuple[bytes, bytes] | None
+# A group as an element of brokerDatas in default and in standard mode; None where no address of it is mapped.
+Element = tuple[bytes, bytes] | None
 
 
 class Asker(Protocol):
@@ -53,12 +53,10 @@ class View:
         """Change the addresses of a route to those that clients of this view get."""
         self.mapping.map_route(route)
 
-    def fragments(self, group: BrokerData) -> Fragments:
+    def element(self, group: BrokerData) -> Element:
         """What reactors compose routes of, in place of the announced addresses."""
         shown = self.mapping.map_group(group)
-        if shown.broker_addrs == group.broker_addrs:
-            return None
-        return bodies.broker_data(shown, standard=False), bodies.broker_data(shown, standard=True)
+        return None if shown.broker_addrs == group.broker_addrs else _element(shown)
 
 
 class Views:
@@ -79,7 +77,7 @@ class Views:
         flagged = [(*packed(one), number) for number, view in enumerate(views, 1) for one in view.networks]
         # The longest prefix first, because the first network that has an address counts.
         self.networks = sorted(flagged, key=lambda one: -one[1])
-        self._table = Networks(self.networks)
+        self.table = Networks(self.networks)
 
     def warnings(self) -> Iterator[str]:
         """What these views need, and this process does not do."""
@@ -122,21 +120,25 @@ class Views:
     def of_host(self, host: str) -> View | None:
         """The view whose network has an IP address."""
         address = literal(host.partition("%")[0])
-        return None if address is None else self._view(self._table.first_flags_of(packed_address(address)))
+        return None if address is None else self._view(self.table.first_flags_of(packed_address(address)))
 
     def _of_account(self, account: str) -> View | None:
         """Of IPv6 an account has the first 64 bits."""
         if len(account) == 2 * _SUBSCRIBER_BYTES and ":" not in account and "." not in account:
             start = bytes.fromhex(account)
-            return self._view(self._table.first_flags_of(start + bytes(_SUBSCRIBER_BYTES)))
+            return self._view(self.table.first_flags_of(start + bytes(_SUBSCRIBER_BYTES)))
         return self.of_host(account)
 
     def _view(self, number: int) -> View | None:
         return self.views[number - 1] if number else None
 
-    def fragments(self, group: BrokerData) -> tuple[Fragments, ...]:
-        """By view."""
-        return tuple(view.fragments(group) for view in self.views)
+    def elements(self, group: BrokerData) -> tuple[Element, ...]:
+        """With the announced addresses, then by view."""
+        return _element(group), *(view.element(group) for view in self.views)
+
+
+def _element(group: BrokerData) -> Element:
+    return bodies.broker_data(group, standard=False), bodies.broker_data(group, standard=True)
 
 
 class ViewCounts:

@@ -112,9 +112,10 @@ TOPIC = "wide"
 Change = Callable[[RouteSlots, int], None]
 
 
-def put_broker(slots: RouteSlots, name: str, host: int = 1) -> None:
-    data = bodies.broker_data(BrokerData("C1", name, {0: f"10.0.0.{host}:10911"}), standard=False)
-    slots.put_broker(name, data, data, False)
+def put_broker(slots: RouteSlots, name: str, *hosts: str) -> None:
+    """With an address for everybody, and one for each view."""
+    groups = [BrokerData("C1", name, {0: f"{host}:10911"}) for host in hosts or ["10.0.0.1"]]
+    slots.put_broker(name, tuple((bodies.broker_data(group, standard=False), b"") for group in groups))
 
 
 def put_topic(slots: RouteSlots, name: str, topic: str = TOPIC, queues: int = 8) -> None:
@@ -134,7 +135,7 @@ def queues_change(slots: RouteSlots, n: int) -> None:
 
 
 def addresses_change(slots: RouteSlots, n: int) -> None:
-    put_broker(slots, "b3", n % 2 + 1)
+    put_broker(slots, "b3", f"10.0.0.{n % 2 + 1}")
 
 
 def broker_goes_and_comes(slots: RouteSlots, n: int) -> None:
@@ -160,8 +161,9 @@ def topic_goes_and_comes(slots: RouteSlots, n: int) -> None:
 
 def views_change(slots: RouteSlots, n: int) -> None:
     """The watcher is in the first view, where there is one."""
-    data = bodies.broker_data(BrokerData("C1", "b3", {0: f"203.0.113.{n % 200}:1"}), standard=False)
-    slots.change_views(Networks([]), [0], n % 3, {"b3": ((data, data),) * (n % 3)})
+    slots.use_views(Networks([]), [0], n % 3)
+    for number in range(BROKERS):
+        put_broker(slots, f"b{number}", "10.0.0.1", *(f"203.0.113.{n % 200}" for _ in range(n % 3)))
 
 
 CHANGES_OF = (

@@ -95,7 +95,7 @@ def test_a_broker_is_found_in_every_topic_whatever_the_topic_before_it_has(
     """The search for the next topic begins at the position of the previous one. A topic may occur twice in a change."""
     slots, holders = RouteSlots(element), {topic: set[str]() for topic in SOME}
     for name in NAMES:
-        slots.put_broker(name, name.encode(), b"", False)
+        slots.put_broker(name, ((name.encode(), b""),))
     for name, is_put, topics in steps:
         if is_put:
             slots.put_topics(name, [(topic, None, (1, 2, 3, 4)) for topic in topics])
@@ -115,7 +115,7 @@ def test_brokers_stay_sorted_by_name_however_they_come_and_go(steps: list[tuple[
     for name, step in steps:
         match step:
             case "put":
-                slots.put_broker(name, name.encode(), b"", False)
+                slots.put_broker(name, ((name.encode(), b""),))
                 groups.add(name)
             case "drop":
                 slots.remove_broker(name)
@@ -136,7 +136,7 @@ def test_brokers_stay_sorted_by_name_however_they_come_and_go(steps: list[tuple[
 def test_many_topics_come_and_go() -> None:
     """The table of slots grows, and after removals every remaining topic is still found."""
     slots = RouteSlots(element)
-    slots.put_broker("b", b"B", b"S", False)
+    slots.put_broker("b", ((b"B", b"S"),))
     numbers = list(range(5000))
     slots.put_topics("b", [(f"T{number}", None, (number % 7, 0, 0, 0)) for number in numbers])
     slots.delete_topics("b", [f"T{number}" for number in numbers if number % 3])
@@ -150,7 +150,7 @@ def test_many_topics_come_and_go() -> None:
 
 def test_a_topic_that_is_handed_over_stays_so() -> None:
     slots = RouteSlots(element)
-    slots.put_broker("b", b"B", b"S", False)
+    slots.put_broker("b", ((b"B", b"S"),))
     slots.hand_over("T")
     for _ in range(2):
         assert body_of(slots, b"T", False) is None
@@ -162,7 +162,7 @@ def test_a_topic_that_is_handed_over_stays_so() -> None:
 def test_topics_that_are_deleted_leave_no_fragment_behind() -> None:
     """New queue data again and again: the memory of the slots does not grow."""
     slots = RouteSlots(element)
-    slots.put_broker("b", b"B", b"S", False)
+    slots.put_broker("b", ((b"B", b"S"),))
 
     def come_and_go(first: int) -> int:
         for number in range(first, first + 2000):
@@ -185,7 +185,7 @@ def test_brokers_that_leave_for_ever_leave_nothing_behind(*, topics_go_first: bo
     slots = RouteSlots(element)
 
     def come_and_go(name: str) -> int:
-        slots.put_broker(name, b"B", b"S", False)
+        slots.put_broker(name, ((b"B", b"S"),))
         slots.put_topics(name, [("T", None, (1, 2, 3, 4))])
         goes = [lambda: slots.delete_topics(name, ["T"]), lambda: slots.remove_broker(name)]
         for go in goes if topics_go_first else reversed(goes):

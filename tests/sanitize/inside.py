@@ -96,7 +96,7 @@ def plant_wrong_thread(fault: str) -> None:
         elif fault == "control_thread":
             reactors.deliver(1, None)
         else:
-            reactors.slots.put_broker("ba", b"", b"", False)
+            reactors.slots.put_broker("ba", ())
 
 
 def _compiled() -> list[tuple[str, Path]]:

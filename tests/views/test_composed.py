@@ -64,8 +64,8 @@ def test_slots_always_equal_the_tables_in_each_view(tmp_path: Path, seed: int) -
                     assert body_of(world.slots, topic.encode(), standard, view) == expected
                     mapped += b"198.51.100." in (expected or b"")
     assert mapped
-    assert len(world.slots.mapped_bytes()) == len(views)
-    without_views = world.slots.memory_bytes - sum(world.slots.mapped_bytes())
+    assert len(world.slots.view_bytes()) == len(views)
+    without_views = world.slots.memory_bytes - sum(world.slots.view_bytes())
     world.publisher.use_views(Views(), {})
     assert world.slots.memory_bytes == without_views
 
@@ -75,15 +75,13 @@ VERSION = {"stateVersion": 0, "timestamp": 1}
 
 def test_wrong_numbers_of_views_are_refused() -> None:
     slots = RouteSlots(bodies.queue_data)
-    slots.put_broker("b", b"B", b"S", False)
+    slots.put_broker("b", ((b"B", b"S"),))
     nobody = Networks([])
     for arguments in (([], 0), ([1], 0), ([0] * 18, 1), ([0], 17)):
         with pytest.raises(ValueError, match="listeners"):
-            slots.change_views(nobody, *arguments, {})
-    with pytest.raises(ValueError, match="1 mapped elements: one for each of 2 views expected"):
-        slots.change_views(nobody, [0], 2, {"b": (None,)})
-    with pytest.raises(KeyError):
-        slots.change_views(nobody, [0], 1, {"nobody": (None,)})
-    slots.change_views(nobody, [0, 2], 2, {"b": (None, (b"D", b"E"))})
-    with pytest.raises(ValueError, match="1 mapped elements"):
-        slots.put_broker("b", b"B", b"S", False, (None,))
+            slots.use_views(nobody, *arguments)
+    slots.use_views(nobody, [0, 2], 2)
+    for number in (1, 2, 4):
+        with pytest.raises(ValueError, match=f"{number} elements: one for each of 2 views expected"):
+            slots.put_broker("b", ((b"B", b"S"),) * number)
+    slots.put_broker("b", ((b"B", b"S"), None, (b"D", b"E")))

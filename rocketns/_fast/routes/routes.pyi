@@ -19,34 +19,21 @@ class RouteSlots:
     def memory_bytes(self) -> int:
         """Memory of slots, brokers, fragments and their elements. Any thread."""
 
-    def put_broker(
-        self,
-        broker_name: str,
-        default: bytes,
-        standard: bytes,
-        handed_over: bool,
-        mapped: tuple[tuple[bytes, bytes] | None, ...] = (),
-    ) -> None:
-        """The broker group as an element of brokerDatas in both dialects. ``mapped``: likewise for each view, None
-        where it is the same; nothing is mapped without it. ValueError for another number of views.
+    def put_broker(self, broker_name: str, elements: tuple[tuple[bytes, bytes] | None, ...]) -> None:
+        """The broker group as an element of brokerDatas in both dialects: with the announced addresses, then for each
+        view, None where it is the same. ValueError for another number of views.
 
-        ``handed_over``: routes with this broker cannot be composed.
+        Without elements, routes with this broker cannot be composed.
         """
 
-    def change_views(
-        self,
-        networks: Networks,
-        of_listeners: list[int],
-        views: int,
-        mapped: dict[str, tuple[tuple[bytes, bytes] | None, ...]],
-    ) -> None:
-        """Use so many views, at most 16, from now on, with the elements of each broker as `put_broker` takes them.
+    def use_views(self, networks: Networks, of_listeners: list[int], views: int) -> None:
+        """Use so many views, at most 16, from now on. No route can be composed until its brokers are put again.
 
         ``networks``: the longest prefix first, the flags are the number of a view, from 1. ``of_listeners``: the number
-        of the view of each listening socket, 0 for none. ValueError for other numbers, KeyError for an unknown broker.
+        of the view of each listening socket, 0 for none. ValueError for other numbers.
         """
 
-    def mapped_bytes(self) -> list[int]:
+    def view_bytes(self) -> list[int]:
         """The memory that each view takes."""
 
     def remove_broker(self, broker_name: str) -> None:

@@ -18,7 +18,7 @@ from hashlib import blake2b
 from rocketns._fast.codec.compact_json cimport same_text
 from rocketns._fast.codec.registration cimport CHANGED, NEW, REPEATED, UNCHANGED, RegisteredTopics, TopicState, Topic
 from rocketns._fast.routes.slots cimport (
-    DEFAULT, DIALECTS, LISTENERS_MAX, STANDARD, VIEWS_MAX, BrokerEntry, Bytes, Change, Fragment, bucket_of,
+    DIALECTS, LISTENERS_MAX, VIEWS_MAX, BrokerEntry, Bytes, Change, Fragment, bucket_of,
     change_digest, find_next_slot, find_entry, free_slot, insert_slot, key_of, link_slot, make_slot, name_hash,
     remove_fragment, remove_slot, set_bytes, set_fragment, slot_bytes, unlink_slot
 )
@@ -58,7 +58,7 @@ cdef class RouteSlots:
             if slot != NULL:
                 free_slot(slot)
         for address in self.brokers.values():
-            free_elements(self, <BrokerEntry *><size_t>address)
+            free_elements(self, (<BrokerEntry *><size_t>address).elements)
             free(<void *><size_t>address)
         for index in range(self.fragment_count if self.routes.fragments != NULL else 0):
             free(self.routes.fragments[index].element.start)
@@ -80,73 +80,39 @@ cdef class RouteSlots:
         self.reader_count += 1
         return 0
 
-    def put_broker(self, str broker_name, bytes default, bytes standard, bint handed_over, tuple mapped=()):
-        cdef BrokerEntry *broker = broker_of(self, broker_name)
-        cdef BrokerEntry entry = broker[0]
-        entry.present, entry.handed_over = True, handed_over
-        entry.mapped = make_mapped(self, self.routes.views, mapped)
-        set_bytes(&entry.datas[DEFAULT], default)
-        set_bytes(&entry.datas[STANDARD], standard)
-        self.charged_bytes += <int64_t>len(default) + <int64_t>len(standard)
-        replace_entry(self, broker, &entry)
+    def put_broker(self, str broker_name, tuple elements not None):
+        cdef Bytes *made = make_elements(self, elements)
+        replace_elements(self, broker_of(self, broker_name), made, True)
 
-    def change_views(
-        self, Networks networks not None, list of_listeners not None, uint32_t views, dict mapped not None
-    ):
-        cdef Networks former = self.view_networks  # reactors may read it until the change
-        cdef uint32_t former_views = self.routes.views
-        cdef Py_ssize_t index
-        cdef Bytes **other
+    def use_views(self, Networks networks not None, list of_listeners not None, uint32_t views):
         cdef BrokerEntry *broker
         if views > VIEWS_MAX or not 0 < len(of_listeners) <= LISTENERS_MAX or max(of_listeners) > views:
             raise ValueError(f"{views} views, {len(of_listeners)} listeners")
-        other = <Bytes **>calloc(max(len(self.brokers), 1), sizeof(Bytes *))
-        if other == NULL:
-            raise MemoryError
-        try:
-            for name, pairs in mapped.items():
-                broker = <BrokerEntry *><size_t>self.brokers[name]
-                other[broker.rank] = make_mapped(self, views, pairs)
-        except BaseException:
-            free_all_mapped(self, other, views)
-            raise
-        self.view_networks = networks
-        addresses = [self.brokers[name] for name in self.broker_names]
+        for address in self.brokers.values():
+            broker = <BrokerEntry *><size_t>address
+            replace_elements(self, broker, NULL, broker.present)
         lock(self)
-        for index in range(len(addresses)):
-            broker = <BrokerEntry *><size_t>addresses[index]
-            broker.mapped, other[index] = other[index], broker.mapped
         self.routes.views, self.routes.view_networks = views, &networks.table
         self.routes.view_generation += 1
         for index in range(LISTENERS_MAX):
             self.routes.view_of_listener[index] = of_listeners[index] if index < len(of_listeners) else 0
         unlock(self)
-        free_all_mapped(self, other, former_views)
-        del former
+        self.view_networks = networks  # until here reactors may read the former ones
 
-    def mapped_bytes(self):
-        """By view."""
-        cdef const Bytes *mapped
-        cdef uint32_t view
+    def view_bytes(self):
+        cdef const Bytes *elements
         cdef list found = [0] * self.routes.views
         for address in self.brokers.values():
-            mapped = (<BrokerEntry *><size_t>address).mapped
-            for view in range(self.routes.views if mapped != NULL else 0):
-                found[view] += DIALECTS * sizeof(Bytes)
-                found[view] += mapped[view * DIALECTS + DEFAULT].length + mapped[view * DIALECTS + STANDARD].length
+            elements = (<BrokerEntry *><size_t>address).elements
+            for index in range(DIALECTS * self.routes.views if elements != NULL else 0):
+                found[index // DIALECTS] += sizeof(Bytes) + elements[DIALECTS + index].length
         return found
 
     def remove_broker(self, str broker_name):
         cdef BrokerEntry *broker = find_broker(self, broker_name)
-        cdef BrokerEntry entry
-        if broker == NULL:
-            return
-        entry = broker[0]
-        entry.present = entry.handed_over = False
-        entry.datas[DEFAULT].start = entry.datas[STANDARD].start = NULL
-        entry.mapped = NULL
-        replace_entry(self, broker, &entry)
-        drop_broker_if_unused(self, broker)
+        if broker != NULL:
+            replace_elements(self, broker, NULL, False)
+            drop_broker_if_unused(self, broker)
 
     def put_topics(self, str broker_name, changes):
         cdef Change pending[CHANGES_AT_ONCE]
@@ -201,61 +167,44 @@ cdef void unlock(RouteSlots slots) noexcept nogil:
         pthread_mutex_unlock(slots.readers[index])
 
 
-cdef void replace_entry(RouteSlots slots, BrokerEntry *broker, const BrokerEntry *entry) noexcept:
-    """Give a broker other elements, and free the former ones."""
-    cdef BrokerEntry old = broker[0]
+cdef void replace_elements(RouteSlots slots, BrokerEntry *broker, Bytes *elements, bint present) noexcept:
+    cdef Bytes *former = broker.elements
     lock(slots)
-    broker[0] = entry[0]
+    broker.elements, broker.present = elements, present
     unlock(slots)
-    free_elements(slots, &old)
+    free_elements(slots, former)
 
 
-cdef void free_elements(RouteSlots slots, const BrokerEntry *old) noexcept:
-    """Those of a broker that no reactor sees any more."""
-    for dialect in range(DIALECTS):
-        if old.datas[dialect].start != NULL:
-            slots.charged_bytes -= old.datas[dialect].length
-            free(old.datas[dialect].start)
-    free_mapped(slots, old.mapped, slots.routes.views)
-
-
-cdef Bytes *make_mapped(RouteSlots slots, uint32_t views, tuple mapped) except? NULL:
-    """A broker's elements by view and dialect, which no reactor sees yet; NULL where nothing is mapped."""
-    cdef Bytes *made = NULL
-    cdef size_t index
-    if len(mapped) not in (0, views):
-        raise ValueError(f"{len(mapped)} mapped elements: one for each of {views} views expected")
-    for view, pair in enumerate(mapped):
-        if pair is None:
-            continue
-        if made == NULL:
-            made = <Bytes *>calloc(views * DIALECTS, sizeof(Bytes))
-            if made == NULL:
-                raise MemoryError
-            slots.charged_bytes += <int64_t>(views * DIALECTS * sizeof(Bytes))
-        for dialect in range(DIALECTS):
-            index = view * DIALECTS + dialect
-            set_bytes(&made[index], pair[dialect])
+cdef Bytes *make_elements(RouteSlots slots, tuple elements) except? NULL:
+    """By view and dialect, which no reactor sees yet; NULL where there are none."""
+    cdef size_t index, count = DIALECTS * (1 + slots.routes.views)
+    cdef Bytes *made
+    if not elements:
+        return NULL
+    if len(elements) * DIALECTS != count:
+        raise ValueError(f"{len(elements)} elements: one for each of {slots.routes.views} views expected, and another")
+    made = <Bytes *>calloc(count, sizeof(Bytes))
+    if made == NULL:
+        raise MemoryError
+    slots.charged_bytes += <int64_t>(count * sizeof(Bytes))
+    for index in range(count):
+        pair = elements[index // DIALECTS]
+        if pair is not None:
+            set_bytes(&made[index], pair[index % DIALECTS])
             slots.charged_bytes += made[index].length
     return made
 
 
-cdef void free_mapped(RouteSlots slots, Bytes *mapped, uint32_t views) noexcept:
-    """What `make_mapped` made, and no reactor sees any more."""
-    if mapped == NULL:
+cdef void free_elements(RouteSlots slots, Bytes *elements) noexcept:
+    """What `make_elements` made, and no reactor sees any more."""
+    cdef size_t index, count = DIALECTS * (1 + slots.routes.views)
+    if elements == NULL:
         return
-    for index in range(views * DIALECTS):
-        slots.charged_bytes -= mapped[index].length
-        free(mapped[index].start)
-    slots.charged_bytes -= <int64_t>(views * DIALECTS * sizeof(Bytes))
-    free(mapped)
-
-
-cdef void free_all_mapped(RouteSlots slots, Bytes **mapped, uint32_t views) noexcept:
-    """Likewise, of each broker."""
-    for index in range(len(slots.brokers)):
-        free_mapped(slots, mapped[index], views)
-    free(mapped)
+    for index in range(count):
+        slots.charged_bytes -= elements[index].length
+        free(elements[index].start)
+    slots.charged_bytes -= <int64_t>(count * sizeof(Bytes))
+    free(elements)
 
 
 cdef BrokerEntry *find_broker(RouteSlots slots, str broker_name) except? NULL:

@@ -35,10 +35,10 @@ cdef struct Bytes:
 # What the routes have of a broker name.
 cdef struct BrokerEntry:
     # Reactors read.
-    bint present  # it has a group, whose element of brokerDatas is in `datas`
-    bint handed_over  # control answers for all topics of this broker
-    Bytes datas[2]  # by dialect
-    Bytes *mapped  # by view and dialect; NULL, or a NULL start: as in `datas`
+    bint present  # it has a group
+    # The group as elements of brokerDatas, by view and dialect. NULL: control answers for all topics of this broker. A
+    # NULL start: as in view 0, which has the announced addresses.
+    Bytes *elements
     # Control only.
     uint32_t rank  # its place in the order of names
     uint32_t fragments  # that are of this broker

@@ -30,7 +30,7 @@ cdef extern from *:
     void prefetch "rocketns_prefetch"(const void *address) nogil
 
 # What many topics take. Behind a slot's 96 bytes lies its key.
-assert_equal(sizeof(BrokerEntry), 56)
+assert_equal(sizeof(BrokerEntry), 24)
 assert_equal(sizeof(Fragment), 56)
 assert_equal(sizeof(Slot), 104)
 
@@ -128,16 +128,6 @@ cdef bint find_entry(
     return low < slot.count and broker_at(routes, slot, low) == broker
 
 
-cdef inline const Bytes *data_of(const BrokerEntry *broker, int dialect, int view) noexcept nogil:
-    """Any reader. The broker's element of brokerDatas for a view; 0 is no view."""
-    cdef const Bytes *mapped
-    if view and broker.mapped != NULL:
-        mapped = &broker.mapped[(view - 1) * DIALECTS + dialect]
-        if mapped.start != NULL:
-            return mapped
-    return &broker.datas[dialect]
-
-
 cdef inline uint8_t *write_element(uint8_t *out, const uint8_t *end, const Bytes *element) noexcept nogil:
     """Any reader. An element and a comma behind it; NULL where there is no room."""
     if out == NULL or <size_t>(end - out) <= element.length:
@@ -155,6 +145,7 @@ cdef int64_t write_body(
     cdef uint8_t *brokers
     cdef uint32_t index
     cdef const BrokerEntry *broker
+    cdef const Bytes *element
     if slot.count == 0:
         return ABSENT
     if slot.handed_over:
@@ -166,10 +157,12 @@ cdef int64_t write_body(
     brokers = at
     for index in range(slot.count):
         broker = broker_at(routes, slot, index)
-        if broker.handed_over:
+        if not broker.present:
+            continue
+        if broker.elements == NULL:
             return HANDED_OVER
-        if broker.present:
-            at = write_element(at, end, data_of(broker, dialect, view))
+        element = &broker.elements[view * DIALECTS + dialect]
+        at = write_element(at, end, element if element.start != NULL else &broker.elements[dialect])
     if at == brokers:
         return ABSENT
     if at == NULL or <size_t>(end - at) < queues_length:

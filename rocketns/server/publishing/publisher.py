@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rocketns._fast.access.networks import Networks
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.processor import client
@@ -15,7 +14,7 @@ from rocketns.protocol.codes import MASTER_ID
 from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 from rocketns.routeinfo.view import RouteDigests
-from rocketns.views.views import Fragments, Views
+from rocketns.views.views import Element, Views
 
 
 class _Shown(NamedTuple):
@@ -28,13 +27,16 @@ class _Shown(NamedTuple):
     handed_over: bool
 
 
-# By name, a group's published state and its elements in each view.
-Prepared = dict[str, tuple[_Shown, tuple[Fragments, ...]]]
+# By name, a group's published state and its elements.
+Prepared = dict[str, tuple[_Shown, tuple[Element, ...]]]
 
 
-def _fragments(views: Views, name: str, shown: _Shown) -> tuple[Fragments, ...]:
-    group = BrokerData(shown.cluster, name, dict(shown.addrs), shown.zone_name, shown.enable_acting_master)
-    return views.fragments(group)
+def _elements(views: Views, name: str, shown: _Shown) -> tuple[Element, ...]:
+    if shown.handed_over:
+        return ()
+    return views.elements(
+        BrokerData(shown.cluster, name, dict(shown.addrs), shown.zone_name, shown.enable_acting_master)
+    )
 
 
 class Publisher:
@@ -52,16 +54,15 @@ class Publisher:
 
     def prepare_views(self, views: Views) -> Prepared:
         """What `use_views` needs, of the groups that are published now. Any thread: for many brokers it takes long."""
-        return {name: (shown, _fragments(views, name, shown)) for name, shown in list(self._shown.items())}
+        return {name: (shown, _elements(views, name, shown)) for name, shown in list(self._shown.items())}
 
     def use_views(self, views: Views, prepared: Prepared) -> None:
-        """Show each client the addresses of its view, from the next lookup on. What can fail comes first."""
-        mapped = {}
-        for name, shown in self._shown.items():
-            then, fragments = prepared.get(name, (None, ()))
-            mapped[name] = fragments if then is shown else _fragments(views, name, shown)
-        self.slots.change_views(Networks(views.networks), views.of_listeners, len(views), mapped)
+        """Show each client the addresses of its view, from the next lookup on."""
+        self.slots.use_views(views.table, views.of_listeners, len(views))
         self._views = views
+        for name, shown in self._shown.items():
+            then, elements = prepared.get(name, (None, ()))
+            self.slots.put_broker(name, elements if then is shown else _elements(views, name, shown))
 
     def publish(self, events: list[e.Event]) -> None:
         """New groups are published before their topics, and removed groups after them. So no published route names a
@@ -77,7 +78,7 @@ class Publisher:
             if group is not None and broker_name not in self._shown:
                 self._publish_group(broker_name, group)
             elif group is not None and self._shown[broker_name] != self._state_of(group):
-                self.slots.put_broker(broker_name, b"", b"", True)
+                self.slots.put_broker(broker_name, ())
         static_topics, tables.static_topics = tables.static_topics, set()
         for topic in static_topics:
             self.slots.hand_over(topic)
@@ -105,8 +106,7 @@ class Publisher:
         shown = self._state_of(group)
         if self._shown.get(broker_name) == shown:
             return
-        default, standard = (bodies.broker_data(group, standard=mode) for mode in (False, True))
-        self.slots.put_broker(broker_name, default, standard, shown.handed_over, self._views.fragments(group))
+        self.slots.put_broker(broker_name, _elements(self._views, broker_name, shown))
         self._shown[broker_name] = shown
 
 
