@@ -76,7 +76,7 @@ class ProductEnvironment:
         """Whether one more of the host may wait. Where LOOKUPS_MAX do, the latest one of the host with most of them is
         answered, if this host has fewer.
         """
-        if len(self._turns) < LOOKUPS_MAX:
+        if len(self._turns.wanting) < LOOKUPS_MAX:
             return True
         waiting = self._turns.by_host()
         most = max(waiting.values(), key=len)
@@ -88,7 +88,7 @@ class ProductEnvironment:
         return True
 
     def _send(self) -> None:
-        while self._turns and len(self._sent) < SENT_MAX:
+        while self._turns.wanting and len(self._sent) < SENT_MAX:
             lookup = self._turns.next()
             self._turns.withdraw(lookup)
             self._turns.charge(QUANTUM_NS)

@@ -12,136 +12,114 @@ import time
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator
 from itertools import chain, zip_longest
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 
 QUANTUM_NS = 200_000
 
 
-class RoundRobin(Generic[Key]):
-    """``wanting``: the keys that want a turn. Others only read it.
-
-    A newcomer is served before those that have had turns, by turns with them. Who leaves and comes back is no newcomer
-    before all others had a turn. While nobody wants a turn, debts are forgotten: nobody is waited for.
+class _Ring:
+    """``wanting``: who wants a turn. A newcomer is served before those that have had turns, by turns with them. Who
+    leaves and comes back is no newcomer before all others had a turn.
     """
 
-    __slots__ = ("_debts", "_is_ring_next", "_new", "_ring", "wanting")
+    __slots__ = ("debts", "is_served_next", "new", "served", "wanting")
 
     def __init__(self) -> None:
-        self.wanting: dict[Key, None] = {}
-        self._debts: dict[Key, int] = {}  # of all keys in `_new` and `_ring`, also of some that left
-        self._new: deque[Key] = deque()
-        self._ring: deque[Key] = deque()
-        self._is_ring_next = False
+        self.wanting: dict[Any, None] = {}
+        self.debts: dict[Any, int] = {}  # of all in `new` and `served`, also of some that left
+        self.new: deque[Any] = deque()
+        self.served: deque[Any] = deque()
+        self.is_served_next = False
 
-    def want(self, key: Key) -> None:
-        """The key wants turns, until `withdraw`."""
-        self.wanting[key] = None
-        if key not in self._debts:
-            self._debts[key] = 0
-            self._new.append(key)
+    def next(self) -> Any:
+        """Whose turn it is. Somebody wants one.
 
-    def withdraw(self, key: Key) -> None:
-        """The key wants no more turns. Its debt stays while others want theirs."""
-        self.wanting.pop(key, None)
-        if not self.wanting:
-            self._debts.clear()
-            self._new.clear()
-            self._ring.clear()
-
-    def next(self) -> Key:
-        """The key whose turn it is. IndexError if nobody wants one.
-
-        Each step serves a key, removes one, or pays QUANTUM_NS of what was spent: so steps cost little beside turns.
+        Each step serves one, removes one, or pays QUANTUM_NS of what was spent: so steps cost little beside turns.
         """
-        if not self.wanting:
-            raise IndexError
         while True:
-            is_ring = bool(self._ring) and (self._is_ring_next or not self._new)
-            queue = self._ring if is_ring else self._new
+            is_served = bool(self.served) and (self.is_served_next or not self.new)
+            queue = self.served if is_served else self.new
             key = queue[0]
-            debt = self._debts[key]
+            debt = self.debts[key]
             if debt <= 0 and key in self.wanting:
                 return key
             queue.popleft()
-            self._is_ring_next = not is_ring
+            self.is_served_next = not is_served
             if debt > 0:
-                self._debts[key] = debt - QUANTUM_NS
-            if debt > 0 or not is_ring:
-                self._ring.append(key)
+                self.debts[key] = debt - QUANTUM_NS
+            if debt > 0 or not is_served:
+                self.served.append(key)
             else:
-                del self._debts[key]
-
-    def charge(self, key: Key, cost_ns: int) -> None:
-        """The key has had so much time."""
-        if key in self._debts:
-            self._debts[key] += cost_ns
-        elif self.wanting:
-            self._debts[key] = cost_ns
-            self._ring.append(key)
+                del self.debts[key]
 
 
 class HostTurns(Generic[Key]):
-    """A key is mostly a connection. Each is of a host, and a registered broker's or not."""
+    """A key is mostly a connection. Each is of a host, and a registered broker's or not. ``wanting``: those that want
+    turns, with a ring of the two kinds, one of the hosts of each, and one of the keys of each host.
 
-    __slots__ = ("_accounts", "_hosts", "_keys", "_kinds", "_turn")
+    While nobody wants a turn of a ring, its debts are forgotten: nobody is waited for.
+    """
+
+    __slots__ = ("_rings", "_turn", "wanting")
 
     def __init__(self) -> None:
-        self._accounts: dict[Key, tuple[bool, str]] = {}  # of those that want turns
-        self._kinds: RoundRobin[bool] = RoundRobin()
-        self._hosts: dict[bool, RoundRobin[str]] = {True: RoundRobin(), False: RoundRobin()}
-        self._keys: dict[tuple[bool, str], RoundRobin[Key]] = {}  # of hosts that want turns
-        self._turn: tuple[bool, str, Key]  # of the last `next`
-
-    def __len__(self) -> int:
-        return len(self._accounts)
+        self.wanting: dict[Key, tuple[bool, str, Key]] = {}
+        self._rings: dict[tuple[object, ...], _Ring] = {}  # by the path to it
+        self._turn: tuple[Any, ...] = ()  # of the last `next`
 
     def by_host(self) -> dict[str, dict[Key, None]]:
         """The keys of strangers that want turns, those of a host in the order in which they came."""
-        return {host: keys.wanting for (is_broker, host), keys in self._keys.items() if not is_broker}
+        hosts = self._rings[False,].wanting if (False,) in self._rings else ()
+        return {host: self._rings[False, host].wanting for host in hosts}
 
     def want(self, key: Key, host: str, *, is_broker: bool = False) -> None:
         """The key wants turns, until `withdraw`."""
-        if key in self._accounts:
+        if key in self.wanting:
             return
-        account = self._accounts[key] = is_broker, host
-        keys = self._keys.get(account)
-        if keys is None:
-            keys = self._keys[account] = RoundRobin()
-            self._hosts[is_broker].want(host)
-            self._kinds.want(is_broker)
-        keys.want(key)
+        path = self.wanting[key] = is_broker, host, key
+        for level, one in enumerate(path):
+            ring = self._rings.get(path[:level])
+            if ring is None:
+                ring = self._rings[path[:level]] = _Ring()
+            ring.wanting[one] = None
+            if one not in ring.debts:
+                ring.debts[one] = 0
+                ring.new.append(one)
 
     def withdraw(self, key: Key) -> None:
-        """The key wants no more turns."""
-        account = self._accounts.pop(key, None)
-        if account is None:
-            return
-        is_broker, host = account
-        self._keys[account].withdraw(key)
-        if not self._keys[account].wanting:
-            del self._keys[account]
-            self._hosts[is_broker].withdraw(host)
-            if not self._hosts[is_broker].wanting:
-                self._kinds.withdraw(is_broker)
+        """The key wants no more turns. Its debt stays while others want theirs."""
+        path = self.wanting.pop(key, ())
+        for level in reversed(range(len(path))):
+            ring = self._rings[path[:level]]
+            del ring.wanting[path[level]]
+            if ring.wanting:
+                return
+            del self._rings[path[:level]]
 
     def next(self) -> Key:
         """The key whose turn it is. Call `charge` when the turn is over. IndexError if no key wants one."""
-        is_broker = self._kinds.next()
-        host = self._hosts[is_broker].next()
-        key = self._keys[is_broker, host].next()
-        self._turn = is_broker, host, key
+        if not self.wanting:
+            raise IndexError
+        kind = self._rings[()].next()
+        host = self._rings[kind,].next()
+        key: Key = self._rings[kind, host].next()
+        self._turn = kind, host, key
         return key
 
     def charge(self, cost_ns: int) -> None:
         """The cost of the turn of the last `next`, whose key may have withdrawn. Once: the key is kept until then."""
-        is_broker, host, key = self._turn
-        del self._turn
-        self._kinds.charge(is_broker, cost_ns)
-        self._hosts[is_broker].charge(host, cost_ns)
-        if (is_broker, host) in self._keys:
-            self._keys[is_broker, host].charge(key, cost_ns)
+        path, self._turn = self._turn, ()
+        for level, one in enumerate(path):
+            ring = self._rings.get(path[:level])
+            if ring is None:
+                return
+            if one in ring.debts:
+                ring.debts[one] += cost_ns
+            else:
+                ring.debts[one] = cost_ns
+                ring.served.append(one)
 
 
 def by_turns(groups: Iterable[Iterable[Key]]) -> Iterator[Key]:
@@ -185,9 +163,9 @@ class PacedTurns(Generic[Peer]):
 
     def _round(self) -> None:
         """The last one has a pause behind it, too."""
-        self._is_due, began_s = bool(self._turns), time.thread_time()
+        self._is_due, began_s = bool(self._turns.wanting), time.thread_time()
         try:
-            for _ in range(min(self._at_once, len(self._turns))):
+            for _ in range(min(self._at_once, len(self._turns.wanting))):
                 peer = self._turns.next()
                 self._turns.withdraw(peer)
                 # What it really takes is known too late: it may wait for control, and others run meanwhile.

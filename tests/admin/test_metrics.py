@@ -25,7 +25,7 @@ from rocketns.admin.metrics.table import THEMES, counter
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import OWN, Disagreement, FleetState, Member, Side
 from rocketns.logs import LogWriter
-from rocketns.server.control import measures
+from rocketns.server.control import control
 from rocketns.server.http import connections
 from tests.access.signing import signed
 from tests.admin.conftest import V5_5_0, Broker, Managed
@@ -286,7 +286,7 @@ def a_registration_beyond_the_bounds_of_a_principal(world: MeteredWorld) -> None
 
 @moving({"rocketns_control_slow_turns_total": GROWS})
 def a_slow_turn(world: MeteredWorld) -> None:
-    world.monkeypatch.setattr(measures, "SLOW_NS", 0)
+    world.monkeypatch.setattr(control, "SLOW_NS", 0)
     world.client.request(codes.GET_BROKER_CLUSTER_INFO)
 
 

@@ -92,7 +92,7 @@ def serve(waiting: Any, cost_ns: int = MS) -> Any:
 def order(waiting: Any, costs: dict[str, int]) -> list[str]:
     """Serve all frames; the order of their connections. ``costs`` gives the cost of a host's or connection's frame."""
     served = []
-    while waiting.turns:
+    while waiting.turns.wanting:
         key, _ = waiting.take()
         waiting.turns.charge(costs.get(key, MS))
         served.append(key)
@@ -198,7 +198,7 @@ def test_parked_frames_keep_their_order_and_take_no_turns() -> None:
     assert [one.frame[HEAD] for one in waiting.park("a")] == [3]
     waiting.submit("b", frame())
     assert order(waiting, {}) == ["b"]
-    assert (bool(waiting.turns), waiting.bytes, waiting.parked_bytes) == (False, 0, 4 * size)
+    assert (bool(waiting.turns.wanting), waiting.bytes, waiting.parked_bytes) == (False, 0, 4 * size)
     waiting.resume("a")
     waiting.submit("a", frame(4, 1))
     assert (waiting.bytes, waiting.parked_bytes) == (5 * size, 0)
@@ -252,7 +252,7 @@ def test_paused_frames_wait_for_all_to_go_on() -> None:
     waiting.pause("a")
     assert order(waiting, {}) == ["b"]
     waiting.submit("a", frame())
-    assert not waiting.turns
+    assert not waiting.turns.wanting
     waiting.resume_paused()
     assert order(waiting, {}) == ["a"] * 3
 

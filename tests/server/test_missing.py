@@ -144,7 +144,7 @@ class Watched:
     def __init__(self) -> None:
         self.tables = RouteTables()
         self.clock = FakeClock()
-        self.clock.spent_ns = lambda: 0  # type: ignore[method-assign]
+        self.clock.spent_ns = lambda: 0
         self.watch = MissingWatch(self.tables, self.clock)
 
     def broker(self, name: str, *topics: str) -> None:

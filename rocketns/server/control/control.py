@@ -24,7 +24,7 @@ from rocketns.server.control.inbox import (
     seems_lookup,
     waiting_bytes_max,
 )
-from rocketns.server.control.measures import SlowTurns
+from rocketns.server.control.measures import SLOW_NS, LongestRequest, SlowTurns
 
 log = logging.getLogger("rocketns.control")
 
@@ -134,8 +134,10 @@ class Control:
         if self._stopped:
             return
         began_ns = after_ns = self._clock.spent_ns()
+        requests, longest = 0, None
         try:
-            for connection in self._serve_some():
+            served, requests, longest = self._serve_some(began_ns)
+            for connection in served:
                 connection.is_broker = self._housekeeping.is_broker(connection)
                 connection.flush()
                 if connection.has_ended:  # a request that waited beyond the end may have registered a broker
@@ -144,34 +146,36 @@ class Control:
             if self._housekeeping.has_waiting:
                 self._housekeeping.apply()
         finally:  # an unforeseen error must not leave the other requests waiting
-            if self._inbox.turns or self._housekeeping.has_waiting:
+            if self._inbox.turns.wanting or self._housekeeping.has_waiting:
                 self._want_turn()
             self._answering.deferred.answer_due()
             now_ns = self._clock.spent_ns()
-            self.slow_turns.end(now_ns - began_ns, now_ns - after_ns, now_ns)
+            if now_ns - began_ns >= SLOW_NS:
+                self.slow_turns.note(now_ns - began_ns, now_ns - after_ns, requests, longest, now_ns)
             if self._answering.measures is not None:
                 self._answering.measures.turns.observe((now_ns - began_ns) / 1e9)
 
-    def _serve_some(self) -> set[Connection]:
+    def _serve_some(self, now_ns: int) -> tuple[set[Connection], int, LongestRequest | None]:
         """Serve the waiting requests for one turn, and charge each connection for its own.
 
-        Returns the connections that were served.
+        Returns the connections that were served, the number of their requests, and the longest one.
         """
         served: set[Connection] = set()
-        now_ns = self._clock.spent_ns()
-        ends_ns = now_ns + TURN_US_MAX * 1000
-        for _ in range(self._turn_requests_max):
-            if not self._inbox.turns or self._reactors.replied_bytes > REPLIED_BYTES_MAX:
+        ends_ns, requests, longest_ns, longest = now_ns + TURN_US_MAX * 1000, 0, 0, None
+        while requests < self._turn_requests_max:
+            if not self._inbox.turns.wanting or self._reactors.replied_bytes > REPLIED_BYTES_MAX:
                 break
             connection, waiting = self._inbox.next()
             served.add(connection)
             self._serve(connection, waiting)
             began_ns, now_ns = now_ns, self._clock.spent_ns()
             self._inbox.turns.charge(now_ns - began_ns)
-            self.slow_turns.note(connection, waiting, now_ns - began_ns)
+            requests += 1
+            if now_ns - began_ns > longest_ns:
+                longest_ns, longest = now_ns - began_ns, (now_ns - began_ns, connection, waiting)
             if now_ns >= ends_ns:
                 break
-        return served
+        return served, requests, longest
 
     def _serve(self, connection: Connection, waiting: WaitingFrame) -> None:
         """Answer the frame, or let it wait on. An unforeseen error costs the connection, and nobody else."""

@@ -57,41 +57,32 @@ class Measures:
         histogram.observe(took_ns / 1e9)
 
 
+# Its cost in nanoseconds, and whose it was.
+LongestRequest = tuple[int, Connection, WaitingFrame]
+
+
 class SlowTurns:
-    """Control only. `note` the requests of a turn, then `end` it: a long one is logged, with what took most of it."""
+    """Control only. Turns of SLOW_NS and more are counted and logged, with what took most of their time."""
 
     def __init__(self) -> None:
         self.count = 0
-        self.longest_ns = 0
-        self._slowest: tuple[int, str, int] | None = None  # code, peer and bytes of the longest
-        self._requests = 0
         self._lines = LogLimiter(LOG_EVERY_NS)
 
-    def note(self, connection: Connection, waiting: WaitingFrame, took_ns: int) -> None:
-        """A request was served. Only one that took the most so far, and longer than a whole slow turn may, is kept."""
-        self._requests += 1
-        if took_ns > self.longest_ns and took_ns * 4 >= SLOW_NS:
-            self.longest_ns = took_ns
-            self._slowest = request_code(waiting.frame), connection.address, waiting.size
-
-    def end(self, took_ns: int, after_ns: int, now_ns: int) -> None:
-        """The turn is over. ``after_ns`` of ``took_ns`` were spent after the requests, on unregistrations."""
-        requests, slowest, longest_ns = self._requests, self._slowest, self.longest_ns
-        self._requests, self._slowest, self.longest_ns = 0, None, 0
-        if took_ns < SLOW_NS:
-            return
+    def note(self, took_ns: int, after_ns: int, requests: int, longest: LongestRequest | None, now_ns: int) -> None:
+        """A turn was slow. ``after_ns`` of ``took_ns`` were spent after the requests, on unregistrations."""
         self.count += 1
         turns = self._lines.due(now_ns)
         if turns is None:
             return
         columns: dict[str, object] = {"turn_ms": round(took_ns / 1e6, 3)}
-        longest = "none of them long"
-        if slowest is not None:
-            code, peer, size = slowest
+        shown = "none of them long"
+        if longest is not None and longest[0] * 4 >= SLOW_NS:
+            longest_ns, connection, waiting = longest
+            code, peer = request_code(waiting.frame), connection.address
             columns |= {"code": code, "peer": peer, "cost_ms": round(longest_ns / 1e6, 3)}
-            longest = f"the longest took {longest_ns / 1e6:.0f} ms: code {code} of {peer}, {size} bytes"
+            shown = f"the longest took {longest_ns / 1e6:.0f} ms: code {code} of {peer}, {waiting.size} bytes"
         others = f" ({turns - 1} more since the last such line)" if turns > 1 else ""
         log.warning(
             "control was busy for %d ms in one turn: %d requests, %s; %d ms for unregistrations%s",
-            took_ns // 1_000_000, requests, longest, after_ns // 1_000_000, others, extra=columns,
+            took_ns // 1_000_000, requests, shown, after_ns // 1_000_000, others, extra=columns,
         )  # fmt: skip
