@@ -162,8 +162,8 @@ class NamesrvController:
         refused ones, also takeovers without a policy, whose last event is ``after_ms`` old.
         """
         now, context = self.clock.now(), self.core.context
-        context.note(context.trail.drain_counted())
-        context.note(context.guard.refusals.due(now.ms, after_ms))
+        context.events += context.trail.drain_counted()
+        context.events += context.guard.refusals.due(now.ms, after_ms)
         self.core.delivery.deliver(context.drain_events(), now)
 
     def every(self, ms: int, name: str, run: Callable[[], None]) -> None:
@@ -278,7 +278,7 @@ class NamesrvController:
         self.fleet.follow(self.port)
         for name, value in changed.items():
             log.info("Replace, key: %s, value: %s", name, properties.shown(name, value))
-            self.core.context.note([ConfigChanged(name, value)])
+            self.core.context.events += [ConfigChanged(name, value)]
         self.core.delivery.deliver(self.core.context.drain_events(), self.clock.now())
 
     async def go_away(self, hurry: asyncio.Event) -> None:

@@ -13,18 +13,14 @@ from rocketns.routeinfo.tables import RouteTables
 Excuse = Literal["was_member", "owns_group"]
 
 
-def incumbent_of(tables: RouteTables, broker_name: str, broker_id: int, addr: str, now_ms: int) -> str | None:
-    """The live broker that would lose this id of the group to ``addr``. None if there is none.
+def is_live(tables: RouteTables, broker_name: str, broker_id: int, addr: str, now_ms: int) -> bool:
+    """Whether the member of the group with this id and address is live.
 
-    Live with the cluster that it registered with itself: a registration with another cluster replaces it as well. One
-    that is unconfirmed is in the routes, and counts as live.
+    With the cluster that it registered with itself: a registration with another cluster replaces it as well. One that
+    is unconfirmed is in the routes, and counts as live.
     """
-    group = tables.broker_addr_table.get(broker_name)
-    incumbent = None if group is None else group.broker_addrs.get(broker_id)
-    if incumbent is None or incumbent == addr:
-        return None
-    entry = tables.live(tables.registrants[broker_name][broker_id], incumbent)
-    return None if entry is None or entry.expires_before(now_ms) else incumbent
+    entry = tables.live(tables.registrants[broker_name][broker_id], addr)
+    return entry is not None and not entry.expires_before(now_ms)
 
 
 def excuse_of(

@@ -1,1 +1,1 @@
-"""One function for each request code: (context, command, peer, now) → reply. `dispatch` turns errors into replies."""
+"""One function for each request code: (context, command, peer, now) → reply. `requests` turns errors into replies."""

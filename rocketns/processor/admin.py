@@ -60,7 +60,7 @@ def _change_write_perm(
 ) -> str:
     broker_name = decode_header(command, BrokerNameRequestHeader).broker_name
     count, events = change(context.tables, broker_name)
-    context.note(events)
+    context.events += events
     context.trail.note_change(*_perms(events, count))
     log.info("%s write perm of broker[%s], client: %s, %d", verb, broker_name, peer.address, count)
     return str(count)
@@ -89,7 +89,7 @@ def delete_topic(context: NamesrvContext, command: RemotingCommand, _peer: Conne
     """DELETE_TOPIC_IN_NAMESRV: always a success; the topic returns with the next full registration."""
     header = decode_header(command, TopicRequestHeader)
     events = topics.delete_topic(context.tables, header.topic, header.cluster_name)
-    context.note(events)
+    context.events += events
     if events and header.topic is not None:
         left = context.tables.topic_queue_table.get(header.topic, ())
         gone = [event.broker_name for event in events if isinstance(event, TopicsDeleted)]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from rocketns.access.classes import Access, AccessRequest, Mode
-from rocketns.access.takeover import excuse_of, incumbent_of
+from rocketns.access.takeover import excuse_of, is_live
 from rocketns.errors import BeyondBounds, BodyDecodeError, RequestError, TablesFull
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body import bodies
@@ -54,7 +54,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
     queue = context.unregister_queue
     if queue and (leaving := queue.remove_of(header.cluster_name, header.broker_addr)):
         # The broker left, and returns before its unregistration was applied.
-        context.note(unregister_brokers(context.tables, leaving, now.ms))
+        context.events += unregister_brokers(context.tables, leaving, now.ms)
     body = repeated_body(context.tables, context.configuration.namesrv, header, fingerprint)
     context.registrations.total += 1
     context.registrations.repeated += body is not None
@@ -83,12 +83,12 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
         )
         _admit(context, asked, peer, now)
         result = registration.register_broker(context.tables, context.configuration.namesrv, asked, now.ms)
-        context.note(result.events)
+        context.events += result.events
     if result.refused:
         raise RegistrationRefused("register broker failed")
     order = None
     if context.configuration.namesrv.return_order_topic_config_to_broker:
-        order = context.kv_config.namespace(NAMESPACE_ORDER_TOPIC_CONFIG)
+        order = context.kv_config.config_table.get(NAMESPACE_ORDER_TOPIC_CONFIG)
     ext = {"haServerAddr": result.ha_server_addr, "masterAddr": result.master_addr}
     return Reply(ext_fields=ext, body=None if order is None else bodies.kv_table(order))
 
@@ -110,7 +110,7 @@ def _admit(context: NamesrvContext, asked: registration.BrokerRegistration, peer
     except (TablesFull, BeyondBounds) as error:
         if isinstance(error, TablesFull):
             context.refusals.note(error, peer.address, now.ms, (asked.broker_name, asked.key.addr))
-        context.note(tables.refresh(*asked.key, now.ms, peer, asked.broker_name))
+        context.events += tables.refresh(*asked.key, now.ms, peer, asked.broker_name)
         raise
 
 
@@ -202,7 +202,7 @@ def query_data_version(context: NamesrvContext, command: RemotingCommand, peer: 
     cluster, addr, name = _broker_address(command)
     entry = context.tables.live(cluster, addr)
     stored = None if entry is None else entry.data_version
-    context.note(context.tables.refresh(cluster, addr, now.ms, peer, name))
+    context.events += context.tables.refresh(cluster, addr, now.ms, peer, name)
     changed = stored is None or stored != version
     return Reply(
         ext_fields={"changed": "true" if changed else "false"},
@@ -213,7 +213,7 @@ def query_data_version(context: NamesrvContext, command: RemotingCommand, peer: 
 def broker_heartbeat(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """BROKER_HEARTBEAT: refreshes a known address, never registers an unknown one."""
     cluster, addr, name = _broker_address(command)
-    context.note(context.tables.refresh(cluster, addr, now.ms, peer, name))
+    context.events += context.tables.refresh(cluster, addr, now.ms, peer, name)
     return Reply()
 
 
@@ -241,7 +241,7 @@ def register_topic(context: NamesrvContext, command: RemotingCommand, peer: Conn
         check_repeated([topic], len(queue_datas))
     if topic is not None:
         _admit_topic(context, topic, [name for name, _ in queue_datas], peer, now)
-    context.note(topics.register_topic(context.tables, topic, queue_datas))
+    context.events += topics.register_topic(context.tables, topic, queue_datas)
     return Reply()
 
 
@@ -266,10 +266,12 @@ def check_takeover(
     name, broker_id, addr = header.broker_name, header.broker_id, header.broker_addr
     if name is None or broker_id is None or not addr or header.cluster_name is None:
         return  # it registers nothing
-    incumbent = incumbent_of(context.tables, name, broker_id, addr, now.ms)
-    if incumbent is None or context.guard.policy.takeover is Mode.OFF:
+    guard, group = context.guard, context.tables.broker_addr_table.get(name)
+    incumbent = None if group is None else group.broker_addrs.get(broker_id)
+    if incumbent is None or incumbent == addr or guard.policy.takeover is Mode.OFF:
         return
-    guard = context.guard
+    if not is_live(context.tables, name, broker_id, incumbent, now.ms):
+        return
     excuse = excuse_of(context.tables, name, addr, guard.host_of(peer), guard.principals_of(peer, command))
     if excuse is None:
         context.heed(guard.refuse_takeover(peer, command, incumbent, context.principals, now.ms))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -74,32 +74,29 @@ class Now(NamedTuple):
 CountLookup = Callable[[str | None, str | None, str | None, int, bool], object]
 
 
-class UnregisterQueue:
+class UnregisterQueue(deque[UnregisterRequest]):
     """BatchUnregistrationService's bounded queue: requests wait here until a batch of them is applied."""
 
     def __init__(self, capacity: int) -> None:
+        super().__init__()
         self.capacity = capacity
-        self._waiting: deque[UnregisterRequest] = deque()
-
-    def __len__(self) -> int:
-        return len(self._waiting)
 
     def submit(self, request: UnregisterRequest) -> bool:
         """Whether there was room."""
-        if len(self._waiting) >= self.capacity:
+        if len(self) >= self.capacity:
             return False
-        self._waiting.append(request)
+        self.append(request)
         return True
 
-    def pop(self, most: int) -> list[UnregisterRequest]:
+    def remove_first(self, most: int) -> list[UnregisterRequest]:
         """Remove and return the first requests."""
-        return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+        return [self.popleft() for _ in range(min(most, len(self)))]
 
     def remove_of(self, cluster: str | None, addr: str | None) -> list[UnregisterRequest]:
         """Remove and return the requests that the broker at this address sent itself."""
-        own = [one for one in self._waiting if one.entry is None and (one.cluster, one.addr) == (cluster, addr)]
+        own = [one for one in self if one.entry is None and (one.cluster, one.addr) == (cluster, addr)]
         for request in own:
-            self._waiting.remove(request)
+            self.remove(request)
         return own
 
 
@@ -162,10 +159,6 @@ class NamesrvContext:
         self.release = RELEASES[configuration.compatible.compatible_version]
         self.serialize_type = SerializeType[configuration.serialize_type]
 
-    def asked_by(self, principals: tuple[str, ...], access_key: str | None) -> None:
-        """Whose request is processed next, as far as that is known."""
-        self.principals, self.access_key = principals, access_key
-
     @property
     def principal(self) -> str | None:
         """The first of ``principals``."""
@@ -177,14 +170,10 @@ class NamesrvContext:
             return None
         return self.views.of(peer)
 
-    def note(self, events: Iterable[Event]) -> None:
-        """Add the effects of a mutation."""
-        self.events.extend(events)
-
     def heed(self, verdict: AccessVerdict) -> None:
         """Add the event of a decision, and raise its error, if there are any."""
         if verdict.event is not None:
-            self.note([verdict.event])
+            self.events.append(verdict.event)
         if verdict.error is not None:
             raise verdict.error
 

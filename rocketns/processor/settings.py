@@ -39,7 +39,7 @@ def put_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Conn
     before = context.kv_config.get(header.namespace, header.key)
     change = context.kv_config.put(header.namespace, header.key, header.value)
     if header.value != before:
-        context.note([KvChanged(header.namespace, header.key, header.value)])
+        context.events += [KvChanged(header.namespace, header.key, header.value)]
         _note_kv_change(context, header.key, before, header.value)
     return _kv_written(context, change)
 
@@ -68,7 +68,7 @@ def delete_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: C
     before = context.kv_config.get(header.namespace, header.key)
     change = context.kv_config.delete(header.namespace, header.key)
     if before is not None and header.namespace is not None and header.key is not None:
-        context.note([KvChanged(header.namespace, header.key, None)])
+        context.events += [KvChanged(header.namespace, header.key, None)]
         _note_kv_change(context, header.key, before, None)
     return _kv_written(context, change)
 
@@ -110,7 +110,7 @@ def update_namesrv_config(context: NamesrvContext, command: RemotingCommand, pee
     changed = context.configuration.update(command.body)
     for key, value in changed.items():
         log.info("Replace, key: %s, value: %s", key, shown(key, value))
-        context.note([ConfigChanged(key, value)])
+        context.events += [ConfigChanged(key, value)]
     context.trail.note_change(*(without_secrets({key: one.get(key) for key in changed}) for one in (before, changed)))
     if withheld := context.configuration.withheld():
         log.warning("not written to the file, where only the operator may set it: %s", ", ".join(withheld))

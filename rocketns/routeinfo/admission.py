@@ -25,18 +25,17 @@ from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 def check_registration(tables: RouteTables, limits: Limits, asked: BrokerRegistration) -> None:
     """TablesFull if the registration would add more than there is room for. It has not been applied yet."""
     _check_broker(tables, limits.brokers_max, asked.key, asked.broker_name, asked.broker_id)
-    wrapper = _applied(asked)
-    beside = _routes_beside(tables, asked.key, asked.filter_servers, wrapper)
-    table, routes = None if wrapper is None else wrapper.topic_config_table, 0
-    if table is not None:
-        topics = [*table.queues]
-        if table.renamed:
-            topics += [topic for topic in table.renamed.values() if topic is not None]
-        routes = routes_of(topics, 0)
-        own_room = limits.broker_routes_max - _routes_of_broker(tables, asked.broker_name)
-        if routes > min(limits.routes_max - tables.routes - beside, own_room):  # only near a limit are topics looked up
-            routes = routes_of([*_lacking(tables, asked.broker_name, table)], 0)
-    _check_routes(tables, limits, (asked.broker_name,), routes, beside)
+    wrapper, topics = _applied(asked), tables.broker_topics.get(asked.broker_name)
+    table = None if wrapper is None else wrapper.topic_config_table
+    routes = beside = 0
+    if asked.filter_servers or (wrapper is not None and wrapper.topic_queue_mapping_info_map):
+        beside = _routes_beside(tables, asked.key, asked.filter_servers, wrapper)
+    if table is not None:  # as if all of them were new: only near a limit are they looked up
+        routes = routes_of([*table.queues, *(one for one in table.renamed.values() if one is not None)], 0)
+    own = routes + (0 if topics is None else topics.routes)
+    if own > limits.broker_routes_max or tables.routes + routes + beside > limits.routes_max:
+        lacking = () if table is None else _lacking(tables, asked.broker_name, table)
+        _check_routes(tables, limits, (asked.broker_name,), routes_of([*lacking], 0), beside)
 
 
 def _applied(asked: BrokerRegistration) -> TopicConfigWrapper | None:
@@ -97,15 +96,11 @@ def _lacking(tables: RouteTables, name: str, table: TopicTable) -> Iterator[str]
             yield topic
 
 
-def _routes_of_broker(tables: RouteTables, name: str) -> int:
-    topics = tables.broker_topics.get(name)
-    return 0 if topics is None else topics.routes
-
-
 def _check_routes(tables: RouteTables, limits: Limits, names: Collection[str], topics: int, beside: int) -> None:
     """TablesFull where each of these brokers would have ``topics`` routes more, and the tables ``beside`` as well."""
     for name in names if topics else ():
-        routes = _routes_of_broker(tables, name) + topics
+        own = tables.broker_topics.get(name)
+        routes = topics + (0 if own is None else own.routes)
         if routes > limits.broker_routes_max:
             raise TablesFull(f"the broker would have {routes} routes", f"{PREFIX}brokerRoutesMax",
                              limits.broker_routes_max)  # fmt: skip

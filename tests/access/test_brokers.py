@@ -19,7 +19,7 @@ from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from rocketns.access.classes import OF_A_BROKER, OF_A_NAMESPACE, Access, Mode, access_request
 from rocketns.access.policy import Policy
 from rocketns.access.principal import Globs, Principal
-from rocketns.access.takeover import Excuse, excuse_of, incumbent_of
+from rocketns.access.takeover import Excuse, excuse_of, is_live
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol import command
 from rocketns.protocol.body.decoding import decode_queue_datas
@@ -64,7 +64,11 @@ def manager() -> Manager:
 
 
 def holder(manager: Manager, by: Broker) -> str | None:
-    return incumbent_of(manager.tables, by.name, by.id, by.addr, manager.now_ms)
+    group = manager.tables.broker_addr_table.get(by.name)
+    addr = None if group is None else group.broker_addrs.get(by.id)
+    if addr is None or addr == by.addr:
+        return None
+    return addr if is_live(manager.tables, by.name, by.id, addr, manager.now_ms) else None
 
 
 def excuse(manager: Manager, by: Broker, *principals: Principal) -> Excuse | None:
@@ -319,7 +323,7 @@ def ask(world: World, code: int, ext: dict[str, Any], body: bytes | None = None)
 def apply_all(world: World) -> None:
     """Unregistrations that wait, and those of the connection, which ends."""
     context = world.context
-    leaving = [*context.unregister_queue.pop(10**6)]
+    leaving = [*context.unregister_queue.remove_first(10**6)]
     leaving += liveness.closed_connection(context.tables, world.peer, Cause.CHANNEL_CLOSE)  # type: ignore[arg-type]
     unregister_brokers(context.tables, leaving, world.now.ms)
     while orphaned := liveness.orphaned(context.tables, 100):

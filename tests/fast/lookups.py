@@ -14,7 +14,7 @@ from interop.harness.payloads import data_version, register_body, register_ext, 
 from interop.harness.wire import JSON, ROCKETMQ, Client, binary_header, frame
 from rocketns._fast.codec import wire
 from rocketns.errors import MalformedFrame
-from rocketns.processor import dispatch
+from rocketns.processor import requests
 from rocketns.protocol import command
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_reply
@@ -252,7 +252,9 @@ class PublishedWorld(World):
     def publish(self) -> None:
         """Process a request, then publish its change."""
         tables = self.context.tables
-        self.context.note(unregister_brokers(tables, self.context.unregister_queue.pop(10**6), self.now.ms))
+        self.context.events += unregister_brokers(
+            tables, self.context.unregister_queue.remove_first(10**6), self.now.ms
+        )
         self.publisher.publish(self.context.drain_events())
 
     def reference(self, frame: bytes, serialize_type: SerializeType = SerializeType.JSON) -> bytes | None:
@@ -265,7 +267,7 @@ class PublishedWorld(World):
             return CLOSES
         if request.is_response or request.is_oneway:
             return None
-        reply = dispatch.process(self.context, request, self.peer, self.now)
+        reply = requests.process(self.context, request, self.peer, self.now)
         return encode_reply(reply, request.opaque, serialize_type, self.context.release.version)
 
 

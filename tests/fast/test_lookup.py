@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame, json_header
 from rocketns._fast.codec import wire
-from rocketns.processor import dispatch
+from rocketns.processor import requests
 from rocketns.protocol.codes import V4_9_4, V5_5_0, SerializeType
 from rocketns.protocol.command import decode
 from rocketns.protocol.encoding import encode_reply
@@ -187,5 +187,5 @@ def test_what_is_read_is_what_the_reference_reads(whole: bytes) -> None:
 
 @given(opaques, st.sampled_from(SerializeType), st.sampled_from([0, 453, V5_5_0, 32767]))
 def test_the_answer_is_that_of_the_reference(opaque: int, serialize_type: SerializeType, version: int) -> None:
-    expected = encode_reply(dispatch.reply_of(BEYOND_RATE), opaque, serialize_type, version)
+    expected = encode_reply(requests.reply_of(BEYOND_RATE), opaque, serialize_type, version)
     assert busy(opaque, serialize_type, version) == expected

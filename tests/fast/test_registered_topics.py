@@ -139,7 +139,7 @@ def play(world: World, step: Step) -> object:
                 world.context.unregister_queue.submit(one.request)
     else:
         reply = world.ask(step.code, step.ext, step.body)
-    world.context.note(unregister_brokers(tables, world.context.unregister_queue.pop(10**6), world.now.ms))
+    world.context.events += unregister_brokers(tables, world.context.unregister_queue.remove_first(10**6), world.now.ms)
     return reply, list(world.context.events), tables
 
 

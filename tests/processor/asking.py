@@ -11,7 +11,7 @@ from interop.harness.payloads import data_version, register_body, register_ext, 
 from rocketns.config import Configuration
 from rocketns.files import Done, FileWriter, WrittenFile
 from rocketns.kvconfig.manager import KVConfigManager
-from rocketns.processor import dispatch
+from rocketns.processor import requests
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.command import RemotingCommand, Reply
 
@@ -62,7 +62,7 @@ class World:
     ) -> Reply:
         texts = None if ext is None else {key: None if value is None else str(value) for key, value in ext.items()}
         command = RemotingCommand(code, version, 1, 0, texts, body)
-        reply = dispatch.process(self.context, command, self.peer, self.now)
+        reply = requests.process(self.context, command, self.peer, self.now)
         if reply.after is None:
             return reply
         failures: list[str | None] = []
@@ -76,7 +76,7 @@ class World:
     def state(self) -> str:
         """Everything that a request could change, as text."""
         tables, kv = self.context.tables, self.context.kv_config.config_table
-        return f"{tables} {kv} {self.configuration.text()} {self.context.unregister_queue._waiting}"
+        return f"{tables} {kv} {self.configuration.text()} {self.context.unregister_queue}"
 
 
 def crc(body: bytes) -> int:

@@ -86,7 +86,7 @@ def bounded(world: World, mode: Mode = Mode.ENFORCE, principal: str | None = TEA
     """The world with a policy that bounds the team. Requests are the principal's."""
     team = Principal(TEAM, frozenset({Access.BROKER}), bounds=PrincipalBounds(**bounds))
     world.context.guard.policy = Policy((team,), {Access.BROKER: mode})
-    world.context.asked_by((principal,) if principal else (), None)
+    world.context.principals, world.context.access_key = (principal,) if principal else (), None
     return world
 
 
@@ -116,7 +116,7 @@ def test_a_principal_may_have_so_many_live_brokers(world: World) -> None:
 def test_a_broker_counts_for_the_principal_that_registered_it_last(world: World) -> None:
     bounded(world, principal="another", brokers_max=1)
     assert register_topics(world, 1).code == SUCCESS
-    world.context.asked_by((TEAM,), None)
+    world.context.principals, world.context.access_key = (TEAM,), None
     assert [register_topics(world, number).code for number in (1, 2)] == [SUCCESS, BUSY]
     assert world.context.tables.by_principal.keys() == {TEAM}
 
@@ -126,9 +126,9 @@ def test_a_sender_that_is_several_principals_registers_by_the_right_of_one_that_
     everybody = Principal("everybody", frozenset({Access.BROKER}), bounds=PrincipalBounds(brokers_max=1))
     fleet = Principal("fleet", frozenset({Access.BROKER}), bounds=PrincipalBounds(brokers_max=2))
     world.context.guard.policy = Policy((everybody, fleet), {Access.BROKER: Mode.ENFORCE})
-    world.context.asked_by(("everybody",), None)
+    world.context.principals, world.context.access_key = ("everybody",), None
     assert [register_topics(world, number).code for number in (1, 2)] == [SUCCESS, BUSY]
-    world.context.asked_by(("everybody", "fleet"), None)
+    world.context.principals, world.context.access_key = ("everybody", "fleet"), None
     assert [register_topics(world, number).code for number in (2, 3, 4)] == [SUCCESS, SUCCESS, BUSY]
     leave(world, 1)
     assert [register_topics(world, number).code for number in (2, 3, 4)] == [SUCCESS] * 3
@@ -177,12 +177,12 @@ def test_a_principal_with_bounds_gives_topics_to_its_own_brokers_alone(world: Wo
     """Those of others do not count for it, so it could give them any number."""
     bounded(world, principal="another", topics_max=4)
     assert register_topics(world, 1, "A", "B").code == SUCCESS
-    world.context.asked_by((TEAM,), None)
+    world.context.principals, world.context.access_key = (TEAM,), None
     assert register_topics(world, 2, "A", "B").code == SUCCESS
     assert [give(world, "C", *names) for names in (["broker-1"], ["broker-2", "broker-1"], ["broker-2"])] == [
         BUSY, BUSY, SUCCESS,
     ]  # fmt: skip
-    world.context.asked_by(("another",), None)
+    world.context.principals, world.context.access_key = ("another",), None
     assert give(world, "D", "broker-1", "broker-2") == SUCCESS
 
 
@@ -258,7 +258,7 @@ def last(world: World) -> AdminRequested:
 
 
 def test_an_admin_request_says_who_changed_what(world: World) -> None:
-    world.context.asked_by(("ops",), "key-1")
+    world.context.principals, world.context.access_key = ("ops",), "key-1"
     world.ask(100, NK | {"value": "v"})
     fields = (("namespace", "ns"), ("key", "k"), ("value", "v"))
     assert trail_of(world) == [
@@ -301,7 +301,7 @@ def test_passwords_and_signatures_are_not_told(world: World) -> None:
 def test_the_record_of_an_administrator_finds_room_among_large_ones(world: World, char: str) -> None:
     """Whatever the escapes add: a record of 16 KiB or more is lost where large ones have had their share."""
     junk = {f"{number}{char * 300}": char * 300 for number in range(20)}
-    world.context.asked_by(("ops",), char * 300)
+    world.context.principals, world.context.access_key = ("ops",), char * 300
     for value in (char * 40_000, char * 40_001):
         world.ask(100, NK | {"value": value} | junk)
         assert len(request_record(last(world))) < LARGE_BYTES

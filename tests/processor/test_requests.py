@@ -206,7 +206,7 @@ def test_a_full_queue_is_an_error_without_a_remark(tmp_path: Path) -> None:
     world = World(tmp_path, queue_capacity=2)
     assert [world.ask(104, KEY).code for _ in range(3)] == [0, 0, 1]
     assert world.ask(104, KEY) == Reply(1, None, None)
-    world.context.unregister_queue.pop(10**6)
+    world.context.unregister_queue.remove_first(10**6)
     assert world.ask(104, KEY).code == 0
 
 

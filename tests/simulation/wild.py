@@ -18,7 +18,7 @@ from rocketns.journal import encoding, snapshot
 from rocketns.journal import journal as journals
 from rocketns.journal import restore as restore_module
 from rocketns.journal.journal import Journal
-from rocketns.processor import dispatch
+from rocketns.processor import requests
 from rocketns.protocol.body.route import DataVersion
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.routeinfo.events import Event
@@ -257,7 +257,7 @@ class WildSimulation(Simulation):
         for config.support_acting_master in (False, True):
             for code, ext, version in self._asked:
                 command = RemotingCommand(code, version, 1, 0, dict(ext), None)
-                reply = dispatch.process(controller.core.context, command, PEER, self.server.clock.now())
+                reply = requests.process(controller.core.context, command, PEER, self.server.clock.now())
                 found[f"{code} {ext} version {version} acting {config.support_acting_master}"] = reply
         config.support_acting_master = was
         return found

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rocketns.processor import dispatch
+from rocketns.processor import requests
 from rocketns.protocol import command
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_reply
@@ -50,7 +50,7 @@ class LiveServer(TimedServer):
 
         def process() -> bytes:
             context = self.controller.core.context
-            reply = dispatch.process(context, request, Connection(), self.controller.clock.now())
+            reply = requests.process(context, request, Connection(), self.controller.clock.now())
             return encode_reply(reply, request.opaque, SerializeType.JSON)
 
         return self.call(process)

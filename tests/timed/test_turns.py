@@ -16,7 +16,7 @@ from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns._fast.codec.wire import next_frame
 from rocketns._fast.connections.connection import Ending
 from rocketns.config.limits import FRAME_BYTES_MAX
-from rocketns.processor import dispatch
+from rocketns.processor import requests
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.routeinfo.connection import Connection
@@ -61,13 +61,13 @@ def receive_and_lose(server: TimedServer, data: bytes) -> ReactorConnection:
 def processed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Records the codes of all processed requests."""
     seen: list[int] = []
-    process = dispatch.process
+    process = requests.process
 
     def watched(context: NamesrvContext, request: RemotingCommand, peer: Connection, now: Now) -> Reply:
         seen.append(request.code)
         return process(context, request, peer, now)
 
-    monkeypatch.setattr(dispatch, "process", watched)
+    monkeypatch.setattr(requests, "process", watched)
     return seen
 
 

@@ -17,10 +17,9 @@ from functools import partial
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.access.classes import Access
 from rocketns.errors import GoAway, MalformedFrame, RequestError, SystemBusy
-from rocketns.processor import dispatch
+from rocketns.processor import requests
 from rocketns.processor.client import is_ready
 from rocketns.processor.context import NamesrvContext
-from rocketns.processor.requests import REQUESTS, request_of
 from rocketns.protocol import command
 from rocketns.protocol.codes import V5_3_1, RequestCode, ResponseCode
 from rocketns.protocol.command import RemotingCommand, Reply
@@ -83,7 +82,7 @@ OVERLOAD = SystemBusy("[OVERLOAD]system busy, start flow control for a while")
 # Reactors answer it too: _fast/codec/replies.pxd.
 BEYOND_RATE = SystemBusy("[RATE]too many requests of this address, slow down")
 LENGTH_BYTES = 4  # of the length before a frame
-TOO_LARGE = dispatch.reply_of(RequestError("the answer does not fit into a frame"))
+TOO_LARGE = requests.reply_of(RequestError("the answer does not fit into a frame"))
 
 
 class Answering:
@@ -123,14 +122,14 @@ class Answering:
             connection.note_sender(request.language, request.version)
         if request is None or request.is_response:
             connection.end_request()
-        elif not connection.is_open and not request_of(request.code).has_effect:
+        elif not connection.is_open and not requests.request_of(request.code).has_effect:
             connection.end_request()  # the answer would reach nobody
         elif is_cut or self._is_permitted(connection, request, frame):
             if waiting.is_refused:
                 busy = BEYOND_RATE if waiting.is_beyond_rate else OVERLOAD
-                self._answer(connection, request, dispatch.reply_of(busy))
+                self._answer(connection, request, requests.reply_of(busy))
             elif self._context.going_away and request.version > V5_3_1:
-                self._answer(connection, request, dispatch.reply_of(GO_AWAY))
+                self._answer(connection, request, requests.reply_of(GO_AWAY))
             elif request.code != RequestCode.GET_ROUTEINFO_BY_TOPIC or not self._defer(connection, request, may_defer):
                 self._process(connection, request)
         return request is not None
@@ -139,18 +138,18 @@ class Answering:
         """False for a request to which the peer has no right: it is answered."""
         context = self._context
         if context.guard.policy.is_off:
-            context.asked_by((), None)  # a policy may have ended
+            context.principals, context.access_key = (), None  # a policy may have ended
             return True
         now = self._clock.now()
         # In this mode every code is answered with a route.
-        access = Access.LOOKUP if context.cluster_test else request_of(request.code).access
+        access = Access.LOOKUP if context.cluster_test else requests.request_of(request.code).access
         verdict = context.guard.ask(connection, request, access, now.ms, context.tables)
-        context.asked_by(verdict.principals, verdict.access_key)
+        context.principals, context.access_key = verdict.principals, verdict.access_key
         if verdict.event is not None:
-            context.note([verdict.event])
+            context.events += [verdict.event]
             self._delivery.deliver(context.drain_events(), now)
         if verdict.error is not None:
-            self._answer(connection, request, dispatch.reply_of(verdict.error))
+            self._answer(connection, request, requests.reply_of(verdict.error))
         elif access is Access.LOOKUP and verdict.depends_on_peer_alone:
             connection.allow_lookups()
         elif access is Access.LOOKUP and verdict.depends_on_bytes_alone:
@@ -187,7 +186,7 @@ class Answering:
 
     def _process(self, connection: Connection, request: RemotingCommand) -> None:
         now = self._clock.now()
-        reply = dispatch.process(self._context, request, connection, now)
+        reply = requests.process(self._context, request, connection, now)
         is_being_written = self._delivery.deliver(self._context.drain_events(), now)
         if self._context.cluster_test and reply.code == ResponseCode.TOPIC_NOT_EXIST:
             request = replace(request, data=None)  # it would hold its whole frame while it waits
@@ -196,7 +195,7 @@ class Answering:
             self._product.ask(request, connection.host, later, None if seen is None else seen.show)
         elif reply.after is not None:
             later = self._answer_later(connection, request, reply)
-            reply.after(lambda why: later(None if why is None else dispatch.reply_of(RequestError(why))))
+            reply.after(lambda why: later(None if why is None else requests.reply_of(RequestError(why))))
         elif is_being_written and self.when_written is not None:
             self.when_written(self._answer_later(connection, request, reply))
         else:
@@ -216,7 +215,7 @@ class Answering:
     def _answer(self, connection: Connection, request: RemotingCommand, reply: Reply) -> None:
         connection.end_request()
         if self.measures is not None:
-            code = request.code if request.code in REQUESTS else UNKNOWN
+            code = request.code if request.code in requests.REQUESTS else UNKNOWN
             self.measures.answered(code, reply.code, self._clock.spent_ns() - self._began_ns)
         if request.is_oneway or not connection.is_open:
             return

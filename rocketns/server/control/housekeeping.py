@@ -46,7 +46,7 @@ class BrokerHousekeeping:
     @property
     def has_waiting(self) -> bool:
         """Whether unregistrations wait for `apply`."""
-        return bool(len(self._context.unregister_queue) or self._closed or self._context.tables.orphans)
+        return bool(self._context.unregister_queue or self._closed or self._context.tables.orphans)
 
     def is_broker(self, connection: Connection) -> bool:
         """Whether a broker registered from the connection, and did not leave it since."""
@@ -54,7 +54,7 @@ class BrokerHousekeeping:
 
     def apply(self) -> None:
         """Apply the first waiting unregistrations as one batch, after the turn in which they were answered."""
-        batch = self._context.unregister_queue.pop(UNREGISTERED_AT_ONCE_MAX)
+        batch = self._context.unregister_queue.remove_first(UNREGISTERED_AT_ONCE_MAX)
         while self._closed and len(batch) < UNREGISTERED_AT_ONCE_MAX:
             batch += islice(self._closed[0], UNREGISTERED_AT_ONCE_MAX - len(batch))
             if len(batch) < UNREGISTERED_AT_ONCE_MAX:
