@@ -99,7 +99,7 @@ class ObservedJournal:
             ends=lambda: {"no_topics": True} if looked is None else {"looked": looked() * 1000},
         )  # fmt: skip
         self._journal.start(lambda _call: None, epoch_ms, DoubtReason.RESTORED if restored else None)
-        self._journal.record([ConfigChanged(key, value) for key, value in observed.properties.items()], 0, epoch_ms)
+        self._journal.record([ConfigChanged(key, value) for key, value in observed.properties.items()], (0, epoch_ms))
 
     def record(self, events: list[Event], epoch_ms: int, since_ms: int) -> None:
         """What one answer changed, after ``since_ms`` and not later than ``epoch_ms``."""
@@ -108,7 +108,7 @@ class ObservedJournal:
         for is_down in (True, False):
             batch = [event for event in events if isinstance(event, BrokerDown) is is_down]
             if batch:
-                self._journal.record(batch, 0, epoch_ms, since_ms)
+                self._journal.record(batch, (0, epoch_ms), since_ms)
 
     def tick(self, epoch_ms: int) -> None:
         """About every second: hands records to the writer and begins work that is due."""

@@ -94,7 +94,7 @@ class DeferredTopics:
     def _pop_some(self, waiting: _OfBroker) -> list[str]:
         """Take as many topics as fit into one record."""
         names = list(islice(waiting.names, TOPICS_IN_RECORD_MAX))
-        _, end = next(encoding.topic_bounds(names))
+        _, end = next(encoding.bounds([*map(len, names)]))
         for topic in names[:end]:
             del waiting.names[topic]
         self._entries -= end

@@ -19,6 +19,7 @@ from rocketns.journal.members import (
     member_columns,
 )
 from rocketns.journal.record import Ev
+from rocketns.logtext import ESCAPE_BYTES
 from rocketns.protocol.body.route import BrokerData
 from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
@@ -222,8 +223,8 @@ class Effects:
         else:
             names, queues = event.topics, None
         room, lists = self._buffer.room_at_once, []
-        around = encoding.text_bytes(event.broker_name) + AROUND_BYTES
-        for start, end in encoding.topic_bounds(names):
+        around = ESCAPE_BYTES * len(event.broker_name) + AROUND_BYTES
+        for start, end in encoding.bounds([*map(len, names)]):
             listed, size = encoding.topic_list(names[start:end], None if queues is None else queues[start:end])
             room -= size + around
             if room < 0:

@@ -19,7 +19,7 @@ from rocketns.journal.record import (
     VALUE_BYTES_IN_RECORD_MAX,
     Ev,
 )
-from rocketns.logtext import shortened
+from rocketns.logtext import ESCAPE_BYTES, shortened
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo
 from rocketns.routeinfo.doubt import Doubt
 from rocketns.routeinfo.events import AdminRequested, RequestRefused
@@ -40,9 +40,11 @@ def columns(event: Ev, values: dict[str, Any]) -> bytes:
 
 
 def tail(version: DataVersion | None) -> bytes:
-    """The end of a record that ends with a data version."""
-    columns = {name: number for name, number in version_columns(version).items() if number is not None}
-    return b"," + orjson.dumps(columns)[1:] if columns else b"}"
+    """The end of a record that ends with a data version, as `version_columns` has it."""
+    if version is None:
+        return b"}"
+    counter = b"" if version.counter is None else b',"dvc":%d' % version.counter
+    return b',"dvt":%d%b,"dvs":%d}' % (version.timestamp, counter, version.state_version)
 
 
 def _escaped(value: Any) -> Any:
@@ -96,7 +98,7 @@ def filter_servers(servers: Sequence[str | None]) -> list[str | None]:
 
 def mapping_lists(mappings: Sequence[tuple[str, TopicQueueMappingInfo]]) -> Iterator[list[dict[str, Any]]]:
     """The column ``maps``, split into as many records as the bounds require."""
-    for start, end in _bounds([_characters(*one) for one in mappings], MAPPINGS_IN_RECORD_MAX):
+    for start, end in bounds([_characters(*one) for one in mappings], MAPPINGS_IN_RECORD_MAX):
         yield [_mapping(topic, info) for topic, info in mappings[start:end]]
 
 
@@ -130,17 +132,8 @@ def request_record(event: AdminRequested | RequestRefused) -> bytes:
 TopicsColumn = orjson.Fragment | list[dict[str, Any]]
 
 
-def text_bytes(text: str) -> int:
-    """What a text takes in a record."""
-    return len(orjson.dumps(text.encode("utf-8", "backslashreplace").decode()))
-
-
-def topic_bounds(names: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Where the topics of each record begin and end."""
-    return _bounds(list(map(len, names)), TOPICS_IN_RECORD_MAX)
-
-
-def _bounds(characters: Sequence[int], count_max: int) -> Iterator[tuple[int, int]]:
+def bounds(characters: Sequence[int], count_max: int = TOPICS_IN_RECORD_MAX) -> Iterator[tuple[int, int]]:
+    """Where the entries of each record begin and end: so many characters each."""
     start = 0
     while start < len(characters):
         end = min(start + count_max, len(characters))
@@ -160,7 +153,7 @@ def topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> tupl
     except orjson.JSONEncodeError:
         numbers = [{} for _ in names] if queues is None else [dict(zip("rwps", data, strict=True)) for data in queues]
         dicts = [{"t": name} | own for name, own in zip(names, numbers, strict=True)]
-        return dicts, sum(text_bytes(name) + TOPIC_AROUND_BYTES for name in names)
+        return dicts, sum(ESCAPE_BYTES * len(name) + TOPIC_AROUND_BYTES for name in names)
     # Each name as JSON without its quotes. If nothing is escaped, no name contains a quote.
     texts = [orjson.dumps(name)[1:-1] for name in names] if b"\\" in whole else whole[2:-2].split(b'","')
     if queues is not None:

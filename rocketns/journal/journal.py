@@ -134,16 +134,17 @@ class Journal:
             self.buffer.put(encoding.columns("kv", item))
             yield 1
 
-    def record(self, events: list[Event], now_ms: int, epoch_ms: int, since_ms: int | None = None) -> bool:
+    def record(self, events: list[Event], now: tuple[int, int], since_ms: int | None = None) -> bool:
         """Write the records of one request or batch. The tables are read as it left them.
 
-        ``since_ms``: of an observer, which knows that the changes happened after it and not later than ``epoch_ms``.
+        ``now``: on the clock by which brokers expire, and epoch ms. ``since_ms``: of an observer, which knows that the
+        changes happened after it and not later than ``now``.
         Whether a change of routes is being written. Then the answer should wait for `WriteWaiters.when_written`, so
         that the change outlives the process.
         """
-        self._epoch_ms = epoch_ms
+        now_ms, self._epoch_ms = now
         try:
-            self.buffer.at(epoch_ms, since_ms)
+            self.buffer.at(self._epoch_ms, since_ms)
             changed = self._effects.write(events, now_ms)
             if self._deferred.brokers:
                 self._want_step()

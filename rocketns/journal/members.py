@@ -38,21 +38,19 @@ class RecordedLive:
 
     def note_version(self, version: DataVersion | None) -> None:
         self.version = version
-        self.tail = encoding.tail(self.shown_version)
+        self.tail = encoding.tail(None if self.is_deferred else version)
 
     def note_deferred(self, *, is_deferred: bool) -> None:
         """Whether topics of a broker at this address have no record yet: after a crash it should send all of them."""
         self.is_deferred = is_deferred
         self.note_version(self.version)
 
-    @property
-    def shown_version(self) -> DataVersion | None:
-        """None while topics are deferred."""
-        return None if self.is_deferred else self.version
-
     def columns(self) -> dict[str, Any]:
-        """The live entry and the filter servers; without ``timeout_ms`` if there is no entry."""
-        return encoding.version_columns(self.shown_version) | {
+        """The live entry and the filter servers; without ``timeout_ms`` if there is no entry.
+
+        It has no data version while topics are deferred.
+        """
+        return encoding.version_columns(None if self.is_deferred else self.version) | {
             "timeout_ms": self.timeout_ms if self.is_there else None,
             "ha": self.ha_addr,
             "from_host": self.announced_by,

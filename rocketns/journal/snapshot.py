@@ -104,7 +104,7 @@ class SnapshotWriter:
     def _write_block(self, block: dict[str, list[str]]) -> Iterator[int]:
         table = self._tables.topic_queue_table
         for broker, topics in block.items():
-            for start, end in encoding.topic_bounds(topics):
+            for start, end in encoding.bounds([*map(len, topics)]):
                 names = [topic for topic in topics[start:end] if broker in table.get(topic, ())]
                 if names:
                     listed, _ = encoding.topic_list(names, [table[topic][broker] for topic in names])

@@ -104,8 +104,12 @@ def register_broker(
     tables: RouteTables, config: NamesrvConfig, registration: BrokerRegistration, now_ms: int
 ) -> RegisterBrokerResult:
     """Apply one registration. ``now_ms`` is the clock by which brokers expire."""
-    name, former = tables.shared_name(registration.broker_name), tables.broker_live_table.get(registration.key)
-    return _Registration(tables, config, registration, registration.key, name, former, now_ms).apply()
+    key, name = registration.key, tables.shared_name(registration.broker_name)
+    steps = _Registration(tables, config, registration, key, name, tables.broker_live_table.get(key), now_ms)
+    # A member has only news. Any other broker joins its group before, if it may.
+    if (tables.is_member(key, name, registration.broker_id) and name not in tables.assumed) or steps.join():
+        steps.apply(tables.broker_addr_table[name])
+    return steps.result
 
 
 @dataclass(slots=True)
@@ -126,13 +130,9 @@ class _Registration:
     is_part: bool = False
     result: RegisterBrokerResult = field(default_factory=RegisterBrokerResult)
 
-    def apply(self) -> RegisterBrokerResult:
-        """A member has only news. Any other broker joins its group before, if it may."""
+    def apply(self, group: BrokerData) -> None:
+        """The broker is a member of its group."""
         asked, tables = self.asked, self.tables
-        is_member = tables.is_member(self.key, self.name, asked.broker_id) and self.name not in tables.assumed
-        if not is_member and not self.join():
-            return self.result
-        group = tables.broker_addr_table[self.name]
         self.put_switches(group)
         if asked.wrapper is not None and may_register_topics(group, asked.broker_id, asked.enable_acting_master):
             self.register_topics(group, asked.wrapper)
@@ -146,7 +146,6 @@ class _Registration:
             self.result.ha_server_addr, self.result.master_addr = master.ha_server_addr, group.broker_addrs[MASTER_ID]
         if self.lowers_min_id:
             self.note_min_broker_id(group)
-        return self.result
 
     def join(self) -> bool:
         """Whether the broker is a member of its group now."""
@@ -284,7 +283,8 @@ class _Registration:
             announced_by=announcer, principal=asked.principal,
         )  # fmt: skip
         self.tables.put_live_entry(self.key, entry)
-        self.tables.note_named(self.key, self.name, doubt)
+        if doubt is not None or self.tables.unnamed:
+            self.tables.note_named(self.key, self.name, doubt)
         self.result.events.append(BrokerRegistered(
             self.key.cluster, self.name, self.key.addr, asked.broker_id, asked.ha_server_addr, version, timeout_ms,
             gap_ms, doubt, announcer,

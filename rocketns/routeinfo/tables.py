@@ -317,8 +317,7 @@ class RouteTables:
         """A sign of life names a member. It ends ``doubt``, but the address' other members must be named in time."""
         if doubt is not None:
             self.unnamed.update({(key, name): doubt.deadline_ms for name in self.members_of.get(key, ())})
-        if self.unnamed:
-            self.unnamed.pop((key, broker_name), None)
+        self.unnamed.pop((key, broker_name), None)
 
     def refresh(
         self, cluster: str, addr: str, now_ms: int, channel: Connection | None = None, broker_name: str | None = None

@@ -25,7 +25,7 @@ from rocketns.server.control.expiry import Expiry
 from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.missing import MissingWatch
 from rocketns.server.product_environment import ProductEnvironment
-from rocketns.server.publishing.delivery import EventDelivery, MinBrokerNotifier, Recorder
+from rocketns.server.publishing.delivery import EventDelivery, MinBrokerNotifier, Watcher
 from rocketns.server.publishing.publisher import LookupSwitch, Publisher
 from rocketns.server.stall import StallWatch
 from rocketns.views.views import ViewCounts
@@ -73,9 +73,9 @@ class Core:
         )
 
     def keep_journal(
-        self, record: Recorder, when_written: Callable[[Callable[[], None]], None], count_lookup: CountLookup | None
+        self, record: Watcher, when_written: Callable[[Callable[[], None]], None], count_lookup: CountLookup | None
     ) -> None:
         """Before the server starts: record all events. ``when_written``: see `Answering`."""
-        self.delivery.watch(lambda events, now: record(events, now.ms, now.epoch_ms), "record")
+        self.delivery.watch(record, "record")
         self.answering.when_written = when_written
         self.context.count_lookup = count_lookup

@@ -105,7 +105,7 @@ class Told:
 
     def of(self, *_done: object) -> list[Record]:
         """The records of the events since the last call, and what was written meanwhile."""
-        self.journal.record(list(self.manager.events), self.manager.now_ms, BOOT_MS)
+        self.journal.record(list(self.manager.events), (self.manager.now_ms, BOOT_MS))
         self.manager.events.clear()
         return self.take()
 

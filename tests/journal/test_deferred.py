@@ -143,7 +143,7 @@ def test_large_records_leave_room_for_small_ones() -> None:
     for number in range(100):
         told.manager.events.append(large_mapping(number))
         told.manager.events += [BrokerHeartbeat(CLUSTER, ADDR, number)] * BEATS
-        told.journal.record(list(told.manager.events), told.manager.now_ms, BOOT_MS)
+        told.journal.record(list(told.manager.events), (told.manager.now_ms, BOOT_MS))
         told.manager.events.clear()
     told.writer.unstick()
     records = told.take()
@@ -160,7 +160,7 @@ def test_no_record_of_an_item_or_a_property_is_a_large_one(event: KvChanged | Co
     """Whatever an administrator writes: it finds room though topics of others have had their share."""
     told = Told(journal_buffer_bytes=1 << 20)
     told.writer.stuck = True
-    told.journal.record([*map(large_mapping, range(48)), event], told.manager.now_ms, BOOT_MS)
+    told.journal.record([*map(large_mapping, range(48)), event], (told.manager.now_ms, BOOT_MS))
     told.writer.unstick()
     (one,) = [one for one in told.take() if one["ev"] in ("kv", "config")]
     assert len(json.dumps(one, ensure_ascii=False).encode("utf-8", "surrogatepass")) > 10_000
@@ -173,7 +173,7 @@ def test_values_of_a_peer_leave_room_for_the_record_of_an_administrator() -> Non
     told.writer.stuck = True
     junk = shown_fields({f"{number}{CONTROLS}": CONTROLS for number in range(FIELDS_MAX)})
     admin = AdminRequested(216, 0, "10.0.0.9", "10.0.0.9:1", "ops", "key", junk, before=None, after=None)
-    told.journal.record([*map(large_mapping, range(48)), admin], told.manager.now_ms, BOOT_MS)
+    told.journal.record([*map(large_mapping, range(48)), admin], (told.manager.now_ms, BOOT_MS))
     told.writer.unstick()
     assert [one["code"] for one in told.take() if one["ev"] == "admin"] == [216]
     assert told.journal.buffer.lost_total > 0
@@ -186,7 +186,7 @@ def wipe_without_a_flush(told: Told, times: int) -> int:
         told.manager.events.clear()
         told.manager.wipe_write_perm(BROKER)
         told.manager.add_write_perm(BROKER)
-        told.journal.record(list(told.manager.events), told.manager.now_ms, BOOT_MS)
+        told.journal.record(list(told.manager.events), (told.manager.now_ms, BOOT_MS))
         run_work(told.journal)
     told.manager.events.clear()
     return told.journal.buffer.bytes - before

@@ -273,7 +273,7 @@ def test_a_record_that_cannot_be_made_is_counted_and_hurts_nobody(
 
     monkeypatch.setitem(WRITERS, BrokerHeartbeat, broken)
     for _ in range(3):
-        told.journal.record([BrokerHeartbeat(CLUSTER, ADDR, 0)], 0, BOOT_MS)
+        told.journal.record([BrokerHeartbeat(CLUSTER, ADDR, 0)], (0, BOOT_MS))
     assert told.events(ConfigChanged("a", "b")) == [{"ev": "drop", "lost": 3}, {"ev": "config", "key": "a", "val": "b"}]
     assert caplog.text.count("could not be made") == 1
 

@@ -49,13 +49,13 @@ def test_there_is_one_after_many_bytes_of_records() -> None:
     manager = Manager()
     journal, writer = memory_journal(manager.tables, journal_snapshot_bytes=50_000)
     manager.register(MASTER, table_of(*TOPICS))
-    journal.record(list(manager.events), manager.now_ms, BOOT_MS)
+    journal.record(list(manager.events), (manager.now_ms, BOOT_MS))
     assert snapshots(journal, writer) == 0
     for begun in (1, 0, 1):
         manager.events.clear()
         manager.register(MASTER, table_of(*TOPICS))
         for _ in range(300 if begun else 100):  # of 200 bytes
-            journal.record(list(manager.events), manager.now_ms, BOOT_MS)
+            journal.record(list(manager.events), (manager.now_ms, BOOT_MS))
         assert snapshots(journal, writer) == begun
 
 
@@ -63,13 +63,13 @@ def test_large_snapshots_are_as_rare_as_they_are_large() -> None:
     """With a limit much smaller than the tables, the journal has at most twice the bytes."""
     manager = filled(4, 1_000)
     journal, writer = memory_journal(manager.tables, journal_snapshot_bytes=4_096)
-    journal.record(list(manager.events), manager.now_ms, BOOT_MS)
+    journal.record(list(manager.events), (manager.now_ms, BOOT_MS))
     assert snapshots(journal, writer) == 1
     manager.events.clear()
     manager.register(Broker(name="b0", addr="10.0.0.1:1"), table_of("topic-0"))
     before = journal.buffer.bytes
     while not snapshots(journal, writer):
-        journal.record(list(manager.events) * 100, manager.now_ms, BOOT_MS)
+        journal.record(list(manager.events) * 100, (manager.now_ms, BOOT_MS))
     assert journal.buffer.bytes - before > 2 * 4_000 * 40
 
 
@@ -88,7 +88,7 @@ def test_a_large_snapshot_is_written_in_steps_of_bounded_work(
 ) -> None:
     manager = filled(brokers, topics)
     journal, writer = memory_journal(manager.tables)
-    journal.record(manager.events, manager.now_ms, BOOT_MS)
+    journal.record(manager.events, (manager.now_ms, BOOT_MS))
     journal.buffer.flush(BOOT_MS)
     writer.take()
     written: list[int] = []
@@ -109,7 +109,7 @@ def test_a_snapshot_waits_while_the_writer_is_behind_and_nothing_is_lost() -> No
     manager = filled(10, 2_000)
     journal, writer = memory_journal(manager.tables, journal_buffer_bytes=400_000)
     for event in manager.events:
-        journal.record([event], manager.now_ms, BOOT_MS)
+        journal.record([event], (manager.now_ms, BOOT_MS))
         journal.buffer.flush(BOOT_MS)
     records = writer.take()
     writer.stuck = True
@@ -139,9 +139,9 @@ def test_a_loss_is_followed_by_a_snapshot_from_which_readers_know_the_state_agai
     writer.take()
     writer.stuck = True
     for event in manager.events:
-        journal.record([event], manager.now_ms, BOOT_MS)
+        journal.record([event], (manager.now_ms, BOOT_MS))
     while journal.buffer.lost < 3:  # topics wait in the tables, signs of life do not
-        journal.record([BrokerHeartbeat(MASTER.cluster, "10.0.0.1:1", 1)], manager.now_ms, BOOT_MS)
+        journal.record([BrokerHeartbeat(MASTER.cluster, "10.0.0.1:1", 1)], (manager.now_ms, BOOT_MS))
     for second in range(100):
         writer.unstick()
         journal.tick(BOOT_MS + second * 1_000)

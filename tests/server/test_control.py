@@ -28,7 +28,7 @@ from rocketns.server.control.control import Control
 from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.control.inbox import Inbox, WaitingFrame
 from rocketns.server.product_environment import ProductEnvironment
-from rocketns.server.publishing import delivery, eventlog
+from rocketns.server.publishing import eventlog
 from rocketns.server.publishing.eventlog import log_events
 from rocketns.server.publishing.publisher import Publisher
 from tests.behaviour.conftest import Names
@@ -215,7 +215,7 @@ def test_a_change_that_cannot_be_published_or_logged_is_answered(
     unlogged, names, later = Names(), Names(), Names()
     with TimedServer(tmp_path) as server, server.connect() as client:
         context = server.controller.core.context
-        monkeypatch.setattr(delivery, "log_events", fail)
+        monkeypatch.setattr(eventlog, "_log_topics", fail)
         registered(client, unlogged)
         assert route(client, unlogged.topic("T"))
         assert context.registered_topics is not None

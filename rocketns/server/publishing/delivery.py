@@ -59,9 +59,8 @@ class MinBrokerNotifier:
 
 log = logging.getLogger("rocketns.control")
 
-# The events, and the two clocks of their instant: see `Now`. Returns whether a change of routes is being written.
-Recorder = Callable[[list[Event], int, int], bool]
-# Sees the events. It must take microseconds: the answer waits for it. The recorder's result counts, no other.
+# Sees the events. It must take microseconds: the answer waits for it. The journal's result counts, no other: whether a
+# change of routes is being written.
 Watcher = Callable[[list[Event], Now], object]
 
 
@@ -75,7 +74,7 @@ class EventDelivery:
         self._publisher = publisher
         self._switch = switch
         self._consumers: list[tuple[str, Watcher]] = []
-        self.watch(lambda events, _: log_events(events), "log")
+        self.watch(log_events, "log")
         self.watch(notifier.notify, "notify brokers of")
 
     def watch(self, watcher: Watcher, what: str = "count") -> None:

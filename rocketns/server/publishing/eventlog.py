@@ -20,14 +20,14 @@ TOPIC_LINES_OF_MORE = 10
 TOPIC_CHARACTERS_MAX = 20_000
 
 
-def log_events(events: Iterable[e.Event]) -> None:
+def log_events(events: Iterable[e.Event], _now: object = None) -> None:
     """Write what happened, in order."""
     for event in events:
         match event:
             case e.TopicsPut():
                 _log_topics(event)
-            case e.BrokerRegistered() | e.BrokerHeartbeat():
-                _log_sign_of_life(event)
+            case e.BrokerRegistered() | e.BrokerHeartbeat() if event.doubt is not None or event.gap_ms is None:
+                _log_first_sign(event)
             case e.BrokerDoubted():
                 log.warning(
                     "broker unconfirmed (%s), %s: it stays in the routes until it is confirmed, or known to be gone",
@@ -54,9 +54,9 @@ def log_events(events: Iterable[e.Event]) -> None:
                     "unregisterBroker, remove from brokerLiveTable %s, %s (%s)",
                     "OK" if event.live else "Failed", _identity(event.cluster, event.addr), event.cause,
                 )  # fmt: skip
-            case (e.BrokerIdsLeft() | e.GroupChanged() | e.TopicsDeleted() | e.MappingsPut() | e.KvChanged()
-                  | e.ConfigChanged() | e.Stalled()):  # fmt: skip
-                pass  # Java has no line for the first four, and the others are logged where they happen
+            case (e.BrokerRegistered() | e.BrokerHeartbeat() | e.BrokerIdsLeft() | e.GroupChanged() | e.TopicsDeleted()
+                  | e.MappingsPut() | e.KvChanged() | e.ConfigChanged() | e.Stalled()):  # fmt: skip
+                pass  # each broker sends the first two every 30 s, and the last three are logged where they happen
             case _:
                 _log_beside_tables(event)
 
@@ -107,12 +107,11 @@ def _fields(event: e.AdminRequested | e.RequestRefused) -> str:
     return " ".join(f"{name}={value}" for name, value in event.fields) or "none"
 
 
-def _log_sign_of_life(event: e.BrokerRegistered | e.BrokerHeartbeat) -> None:
-    """Only the first one of a broker: every broker sends these every 30 s."""
+def _log_first_sign(event: e.BrokerRegistered | e.BrokerHeartbeat) -> None:
     if event.doubt is not None:
         how = "registered" if isinstance(event, e.BrokerRegistered) else "sent a heartbeat"
         log.info("broker confirmed, %s %s (it was %s)", _identity(event.cluster, event.addr), how, event.doubt.reason)
-    elif isinstance(event, e.BrokerRegistered) and event.gap_ms is None:
+    elif isinstance(event, e.BrokerRegistered):
         log.info("new broker registered, %s HAService: %s", _identity(event.cluster, event.addr), event.ha_server_addr)
 
 
