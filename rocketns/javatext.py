@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 INT_MIN, INT_MAX = -(1 << 31), (1 << 31) - 1
 LONG_MIN, LONG_MAX = -(1 << 63), (1 << 63) - 1
@@ -41,9 +41,8 @@ def _with_ascii_digits(text: str) -> str:
     return "".join(str(unicodedata.decimal(c)) if c.isdecimal() and c <= "\uffff" else c for c in text)
 
 
-def parse_int(text: str) -> int | None:
-    """Integer.parseInt. None where Java throws."""
-    return parse_long(text, INT_MIN, INT_MAX)
+# Integer.parseInt, likewise.
+parse_int = partial(parse_long, low=INT_MIN, high=INT_MAX)
 
 
 def parse_boolean(text: str | None) -> bool:

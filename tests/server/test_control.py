@@ -96,9 +96,6 @@ class Served:
 class NoBrokers:
     has_waiting = False
 
-    def is_broker(self, _connection: Any) -> bool:
-        return False
-
     def apply(self) -> None:
         """No broker leaves."""
 

@@ -147,11 +147,13 @@ class InexactNumber(BodyDecodeError):
 def read(
     data: bytes, build: Callable[[Any], Value], *, numeric_keys: bool = True, allowance: Allowance | None = None
 ) -> Value:
-    """Calls ``build`` with the value of a JSON text; after an InexactNumber a second time, with numbers as texts."""
+    """Calls ``build`` with the value of a JSON text, as `loads` gives it; after an InexactNumber a second time, with
+    numbers as texts.
+    """
     allowance = allowance or Allowance()
     try:
-        return build(loads(data, numeric_keys=numeric_keys, allowance=allowance))
-    except InexactNumber:
+        return build(loads_standard(data, numeric_keys=numeric_keys, allowance=allowance))
+    except (JsonSyntaxError, InexactNumber):
         return build(loads_lenient(data, numeric_keys=numeric_keys, allowance=allowance))
 
 

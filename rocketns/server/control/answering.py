@@ -187,6 +187,7 @@ class Answering:
     def _process(self, connection: Connection, request: RemotingCommand) -> None:
         now = self._clock.now()
         reply = requests.process(self._context, request, connection, now)
+        connection.is_broker = connection in self._context.tables.owned
         is_being_written = self._delivery.deliver(self._context.drain_events(), now)
         if self._context.cluster_test and reply.code == ResponseCode.TOPIC_NOT_EXIST:
             request = replace(request, data=None)  # it would hold its whole frame while it waits

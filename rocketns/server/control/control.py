@@ -138,7 +138,6 @@ class Control:
         try:
             served, requests, longest = self._serve_some(began_ns)
             for connection in served:
-                connection.is_broker = self._housekeeping.is_broker(connection)
                 connection.flush()
                 if connection.has_ended:  # a request that waited beyond the end may have registered a broker
                     self.connection_closed(connection, Cause.CHANNEL_CLOSE)

@@ -48,10 +48,6 @@ class BrokerHousekeeping:
         """Whether unregistrations wait for `apply`."""
         return bool(self._context.unregister_queue or self._closed or self._context.tables.orphans)
 
-    def is_broker(self, connection: Connection) -> bool:
-        """Whether a broker registered from the connection, and did not leave it since."""
-        return connection in self._context.tables.owned
-
     def apply(self) -> None:
         """Apply the first waiting unregistrations as one batch, after the turn in which they were answered."""
         batch = self._context.unregister_queue.remove_first(UNREGISTERED_AT_ONCE_MAX)
