@@ -239,6 +239,7 @@ class NamesrvController:
         # First, because it may lack memory: then nobody follows.
         self.reactors.set_access(policy.guards_lookups, policy.closes_strangers, networks)
         self.core.context.guard.policy = policy
+        self.core.context.principals, self.core.context.access_key = (), None  # of the last request, should it end
 
     def _use_views(self, views: Views, prepared: Prepared) -> None:
         """For reactors first, because they may lack memory: then nobody follows. No request is answered meanwhile."""

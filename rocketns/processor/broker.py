@@ -25,7 +25,7 @@ from rocketns.protocol.body.register_broker_body import (
     decode_topic_config_wrapper,
     refusal,
 )
-from rocketns.protocol.codes import MASTER_ID, NAMESPACE_ORDER_TOPIC_CONFIG, V3_0_11, VERSION_ORDINALS, ZONE_NAME
+from rocketns.protocol.codes import MASTER_ID, NAMESPACE_ORDER_TOPIC_CONFIG, V3_0_11, VERSION_ORDINALS
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import BrokerAddressRequestHeader, RegisterBrokerRequestHeader, decode_header
 from rocketns.protocol.names import check_repeated
@@ -48,7 +48,7 @@ class RegistrationRefused(RequestError):
 
 def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """REGISTER_BROKER."""
-    header, zone_name = decode_header(command, RegisterBrokerRequestHeader), command.name(ZONE_NAME)
+    header = decode_header(command, RegisterBrokerRequestHeader)
     check_takeover(context, header, command, peer, now)
     fingerprint = _checked_fingerprint(header, command, peer)
     queue = context.unregister_queue
@@ -59,7 +59,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
     context.registrations.total += 1
     context.registrations.repeated += body is not None
     if body is None:
-        body = _registration_body(context, header, zone_name, command, now)
+        body = _registration_body(context, header, command, now)
         check_mapped_brokers(context, body, header.broker_name, command, peer, now)
     if header.broker_id is None:
         raise RequestError("java.lang.NullPointerException: brokerId is null")
@@ -71,7 +71,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
             broker_name=header.broker_name,
             broker_id=header.broker_id,
             ha_server_addr=header.ha_server_addr,
-            zone_name=zone_name,
+            zone_name=header.zone_name,
             timeout_ms=header.heartbeat_timeout_millis,
             enable_acting_master=header.enable_acting_master,
             wrapper=body.topic_config_wrapper,
@@ -151,9 +151,8 @@ def _checked_fingerprint(
 
 
 def _registration_body(
-    context: NamesrvContext, header: RegisterBrokerRequestHeader, zone_name: str | None, command: RemotingCommand,
-    now: Now,
-) -> RegisterBrokerBody:  # fmt: skip
+    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand, now: Now
+) -> RegisterBrokerBody:
     """With names that are short enough."""
     if command.version < 0:
         raise RequestError(f"java.lang.ArrayIndexOutOfBoundsException: no version {command.version}")
@@ -176,7 +175,7 @@ def _registration_body(
         body = decode_register_broker_body(
             command.data, compressed=header.compressed, version=version, now_ms=now.epoch_ms, known=known
         )
-    repeated = (header.cluster_name, header.broker_name, header.broker_addr, zone_name)
+    repeated = (header.cluster_name, header.broker_name, header.broker_addr, header.zone_name)
     try:
         check_registration(body, repeated, command.name_bytes_max)
     except BodyDecodeError as error:

@@ -43,6 +43,8 @@ def _readers(kind: Any) -> list[tuple[str, str, Any]]:
     """Field, Java's name of it, and parser. KeyError for a field of a type that has no parser."""
 
     def java_name(name: str) -> str:
+        if name == "zone_name":
+            return ZONE_NAME
         head, *rest = name.split("_")
         return head + "".join(part.capitalize() for part in rest)
 
@@ -79,7 +81,9 @@ class KVConfigRequestHeader:
 
 @dataclass(slots=True)
 class RegisterBrokerRequestHeader:
-    """``enable_acting_master`` is None for brokers from before 5.0, which do not send it."""
+    """``enable_acting_master`` is None for brokers from before 5.0, which do not send it. ``zone_name`` is no field of
+    Java's class, but beside them.
+    """
 
     broker_name: str | None = None
     broker_addr: str | None = None
@@ -90,6 +94,7 @@ class RegisterBrokerRequestHeader:
     enable_acting_master: bool | None = None
     compressed: bool = False
     body_crc32: Int = 0
+    zone_name: str | None = None
 
 
 @dataclass(slots=True)

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
-from rocketns._fast.codec.json_passes import longest
 from rocketns.errors import BodyDecodeError, NameTooLong
 from rocketns.protocol.bounds import REPEATED_BYTES_MAX
 from rocketns.protocol.json import fastjson
@@ -40,13 +38,6 @@ def check_name(text: str | None, most: int, what: str) -> None:
     """NameTooLong for more than ``most`` bytes. ``what`` is the subject of its remark."""
     if text is not None and is_too_long(text, most):
         raise NameTooLong(what, utf8_bytes(text), most)
-
-
-def check_keys(texts: dict[str, Any], most: int, what: str) -> None:
-    """`check_name` of each key: some nanoseconds for a short one."""
-    if longest(texts) * CHARACTER_BYTES_MAX > most:
-        for text in texts:
-            check_name(text, most, what)
 
 
 def check_repeated(names: Iterable[str | None], times: int) -> None:

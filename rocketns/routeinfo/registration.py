@@ -106,8 +106,9 @@ def register_broker(
     """Apply one registration. ``now_ms`` is the clock by which brokers expire."""
     key, name = registration.key, tables.shared_name(registration.broker_name)
     steps = _Registration(tables, config, registration, key, name, tables.broker_live_table.get(key), now_ms)
-    # A member has only news. Any other broker joins its group before, if it may.
-    if (tables.is_member(key, name, registration.broker_id) and name not in tables.assumed) or steps.join():
+    # A member registered last with this id, and did not leave: it has only news. Others join the group, if they may.
+    is_member = tables.members_of.get(key, {}).get(name) == registration.broker_id
+    if (is_member and name not in tables.assumed) or steps.join():
         steps.apply(tables.broker_addr_table[name])
     return steps.result
 

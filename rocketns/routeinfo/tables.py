@@ -200,10 +200,6 @@ class RouteTables:
         """The live entry of an address in a cluster."""
         return self.broker_live_table.get(BrokerAddrInfo(cluster, addr)) if cluster is not None and addr else None
 
-    def is_member(self, key: BrokerAddrInfo, broker_name: str, broker_id: int) -> bool:
-        """Whether the address registered last with this id of the group, and with its cluster, and did not leave it."""
-        return self.members_of.get(key, {}).get(broker_name) == broker_id
-
     def put_live_entry(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
         """Add the live entry of an address, or replace it."""
         previous = self.broker_live_table.get(key)

@@ -36,7 +36,7 @@ from rocketns.protocol.bounds import (
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE, V5_0_0
 from rocketns.protocol.json import fastjson
 from rocketns.protocol.json.lenient import NumberText
-from rocketns.protocol.names import check_keys, check_name, check_repeated
+from rocketns.protocol.names import CHARACTER_BYTES_MAX, check_name, check_repeated
 
 DEFAULT_QUEUE_NUMS = 16  # TopicConfig.defaultReadQueueNums, defaultWriteQueueNums
 DEFAULT_PERM = PERM_READ | PERM_WRITE
@@ -289,8 +289,8 @@ def check_registration(body: RegisterBrokerBody, repeated: Iterable[str | None],
         for text in (topic, info.topic, info.bname, info.scope):
             check_name(text, most, "a text of a static-topic mapping")
     if table is not None:
-        check_keys(table.queues, most, "a topic")
-        for name in table.renamed.values():
+        may_be_long = json_passes.longest(table.queues) * CHARACTER_BYTES_MAX > most
+        for name in (*(table.queues if may_be_long else ()), *table.renamed.values()):
             check_name(name, most, "a topic")
     check_repeated(repeated, len(mappings) + (0 if table is None else table.topics))
 

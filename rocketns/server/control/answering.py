@@ -124,7 +124,7 @@ class Answering:
             connection.end_request()
         elif not connection.is_open and not requests.request_of(request.code).has_effect:
             connection.end_request()  # the answer would reach nobody
-        elif is_cut or self._is_permitted(connection, request, frame):
+        elif is_cut or self._context.guard.policy.is_off or self._is_permitted(connection, request, frame):
             if waiting.is_refused:
                 busy = BEYOND_RATE if waiting.is_beyond_rate else OVERLOAD
                 self._answer(connection, request, requests.reply_of(busy))
@@ -136,11 +136,7 @@ class Answering:
 
     def _is_permitted(self, connection: Connection, request: RemotingCommand, frame: bytes | memoryview) -> bool:
         """False for a request to which the peer has no right: it is answered."""
-        context = self._context
-        if context.guard.policy.is_off:
-            context.principals, context.access_key = (), None  # a policy may have ended
-            return True
-        now = self._clock.now()
+        context, now = self._context, self._clock.now()
         # In this mode every code is answered with a route.
         access = Access.LOOKUP if context.cluster_test else requests.request_of(request.code).access
         verdict = context.guard.ask(connection, request, access, now.ms, context.tables)
