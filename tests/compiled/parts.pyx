@@ -94,11 +94,11 @@ def body_of(RouteSlots slots, bytes topic, bint standard, int view=0):
     while size == NO_ROOM:
         out = bytearray(2 * len(out))
         start = out
-        size = write_body(&slots.routes, slot, dialect, view, start, start + len(out))
+        size = write_body(slot, dialect, view, start, start + len(out))
     if size <= 0:
         return None if size == ABSENT else HANDED_OVER
-    assert write_body(&slots.routes, slot, dialect, view, start, start + size - 1) == NO_ROOM
-    assert write_body(&slots.routes, slot, dialect, view, start, start + size) == size
+    assert write_body(slot, dialect, view, start, start + size - 1) == NO_ROOM
+    assert write_body(slot, dialect, view, start, start + size) == size
     return bytes(out[:size])
 
 

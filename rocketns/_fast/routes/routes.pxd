@@ -23,11 +23,7 @@ cdef class RouteSlots:
     cdef set handed_over  # topics that control answers for
     cdef dict brokers  # addresses of each BrokerEntry, by name
     cdef list broker_names  # sorted
-    cdef dict fragment_ids
-    cdef dict fragment_keys
-    cdef list free_fragments
-    cdef uint32_t fragment_count
-    cdef uint32_t fragment_capacity
+    cdef dict fragments  # addresses of each Fragment, by broker name and queues
     cdef uint64_t registrations  # see `Slot.seen`
     cdef Buckets buckets
     # Any thread may read.

@@ -9,7 +9,7 @@ from cpython.tuple cimport PyTuple_GetItem
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp
 
 import secrets
 from bisect import bisect_left
@@ -27,27 +27,21 @@ from rocketns._fast.system.threads cimport assert_owner, pthread_mutex_lock, pth
 
 cdef enum:
     TABLE_MIN = 1024
-    FRAGMENTS_MIN = 64
     CHANGES_AT_ONCE = 64  # fragments set under one lock
 
 
 @cython.no_gc_clear  # the brokers are freed in the end
 cdef class RouteSlots:
-    """Number 0 of a fragment means none."""
-
     def __cinit__(self, queue_element):
         self.queue_element = queue_element
         self.routes.key.first = secrets.randbits(64)
         self.routes.key.second = secrets.randbits(64)
         self.reader_count = 0
         self.handed_over = set()
-        self.brokers, self.broker_names = {}, []
-        self.fragment_ids, self.fragment_keys, self.free_fragments = {}, {}, []
-        self.fragment_count, self.fragment_capacity = 1, FRAGMENTS_MIN
+        self.brokers, self.broker_names, self.fragments = {}, [], {}
         self.routes.mask, self.routes.used = TABLE_MIN - 1, 0
         self.routes.table = <Slot **>calloc(TABLE_MIN, sizeof(Slot *))
-        self.routes.fragments = <Fragment *>calloc(FRAGMENTS_MIN, sizeof(Fragment))
-        if self.routes.table == NULL or self.routes.fragments == NULL:
+        if self.routes.table == NULL:
             raise MemoryError
 
     def __dealloc__(self):
@@ -60,16 +54,15 @@ cdef class RouteSlots:
         for address in self.brokers.values():
             free_elements(self, (<BrokerEntry *><size_t>address).elements)
             free(<void *><size_t>address)
-        for index in range(self.fragment_count if self.routes.fragments != NULL else 0):
-            free(self.routes.fragments[index].element.start)
+        for address in self.fragments.values():
+            free((<Fragment *><size_t>address).element.start)
+            free(<void *><size_t>address)
         free(self.routes.table)
-        free(self.routes.fragments)
 
     @property
     def memory_bytes(self):
         return (
             self.charged_bytes + (self.routes.mask + 1) * sizeof(Slot *) + len(self.brokers) * sizeof(BrokerEntry)
-            + self.fragment_capacity * sizeof(Fragment)
         )
 
     cdef int add_reader(self, pthread_mutex_t *mutex) except -1:
@@ -117,6 +110,7 @@ cdef class RouteSlots:
     def put_topics(self, str broker_name, changes):
         cdef Change pending[CHANGES_AT_ONCE]
         cdef BrokerEntry *broker = broker_of(self, broker_name)
+        cdef Fragment *former
         cdef Py_ssize_t start, count, index, done
         for start in range(0, len(changes), CHANGES_AT_ONCE):
             count = min(len(changes) - start, <Py_ssize_t>CHANGES_AT_ONCE)
@@ -124,16 +118,17 @@ cdef class RouteSlots:
             done = 0
             with nogil:
                 lock(self)
-                while done < count and set_fragment(&self.routes, &pending[done]):
+                while done < count and set_fragment(&pending[done]):
                     done += 1
                 unlock(self)
-            for index in range(done):
-                self.charged_bytes += <int64_t>pending[index].grown
-                change_digest(&self.buckets, pending[index].slot,
-                              pending[index].digest - self.routes.fragments[pending[index].fragment].digest)
             for index in range(count):
-                if pending[index].fragment:
-                    release(self, pending[index].fragment)
+                former = pending[index].fragment
+                if index < done:
+                    self.charged_bytes += <int64_t>pending[index].grown
+                    change_digest(&self.buckets, pending[index].slot,
+                                  pending[index].digest - (0 if former == NULL else former.digest))
+                if former != NULL:
+                    release(self, former)
             if done < count:
                 raise MemoryError
 
@@ -242,63 +237,40 @@ cdef int drop_broker_if_unused(RouteSlots slots, BrokerEntry *broker) except -1:
     return rank_brokers(slots, rank)
 
 
-cdef uint32_t fragment_of(RouteSlots slots, BrokerEntry *broker, str broker_name, object queues) except? 0:
+cdef Fragment *fragment_of(RouteSlots slots, BrokerEntry *broker, str broker_name, object queues) except NULL:
     """A fragment with these queues, and one reference to it for the caller."""
     cdef tuple key = (broker_name, queues)
-    cdef object found = slots.fragment_ids.get(key)
-    cdef uint32_t fragment
+    cdef object found = slots.fragments.get(key)
+    cdef bytes element
     cdef Fragment *new
     if found is not None:
-        fragment = found
-        slots.routes.fragments[fragment].references += 1
-        return fragment
+        new = <Fragment *><size_t>found
+        new.references += 1
+        return new
     element = slots.queue_element(broker_name, queues)
-    if slots.free_fragments:
-        fragment = slots.free_fragments.pop()
-    else:
-        if slots.fragment_count == slots.fragment_capacity:
-            grow_fragments(slots)
-        fragment = slots.fragment_count
-        slots.fragment_count += 1
-    new = &slots.routes.fragments[fragment]
+    new = <Fragment *>calloc(1, sizeof(Fragment))
+    if new == NULL:
+        raise MemoryError
     set_bytes(&new.element, element)
-    slots.charged_bytes += new.element.length
-    new.references, new.broker = 1, broker
+    slots.charged_bytes += <int64_t>(sizeof(Fragment) + new.element.length)
+    new.references, new.broker, new.key = 1, broker, <void *>key
     new.digest = int.from_bytes(blake2b(element, digest_size=sizeof(uint64_t)).digest(), "little")
     for index in range(4):
         new.numbers[index] = queues[index]
     broker.fragments += 1
-    slots.fragment_ids[key] = fragment
-    slots.fragment_keys[fragment] = key
-    return fragment
+    slots.fragments[key] = <size_t>new
+    return new
 
 
-cdef int grow_fragments(RouteSlots slots) except -1:
-    """Twice the places; the new ones are zero."""
-    cdef Fragment *old = slots.routes.fragments
-    cdef Fragment *fragments = <Fragment *>calloc(2 * slots.fragment_capacity, sizeof(Fragment))
-    if fragments == NULL:
-        raise MemoryError
-    memcpy(fragments, old, slots.fragment_capacity * sizeof(Fragment))
-    lock(slots)
-    slots.routes.fragments = fragments
-    unlock(slots)
-    slots.fragment_capacity *= 2
-    free(old)
-    return 0
-
-
-cdef int release(RouteSlots slots, uint32_t fragment) except -1:
-    """Drop one reference. With the last one the fragment is freed, so no slot may name it."""
-    cdef Fragment *gone = &slots.routes.fragments[fragment]
-    gone.references -= 1
-    if gone.references == 0:
-        gone.broker.fragments -= 1
-        del slots.fragment_ids[slots.fragment_keys.pop(fragment)]
-        slots.charged_bytes -= gone.element.length
-        free(gone.element.start)
-        gone.element.start = NULL
-        slots.free_fragments.append(fragment)
+cdef int release(RouteSlots slots, Fragment *fragment) except -1:
+    """Drop one reference. With the last one the fragment is freed, so no slot may have it."""
+    fragment.references -= 1
+    if fragment.references == 0:
+        fragment.broker.fragments -= 1
+        del slots.fragments[<object>fragment.key]
+        slots.charged_bytes -= <int64_t>(sizeof(Fragment) + fragment.element.length)
+        free(fragment.element.start)
+        free(fragment)
     return 0
 
 
@@ -317,7 +289,8 @@ cdef int prepare(RouteSlots slots, str broker_name, BrokerEntry *broker, changes
     In three steps, so that the memory of many topics is waited for at once.
     """
     cdef Py_ssize_t index
-    cdef uint32_t guess = 0, fragment = 0
+    cdef uint32_t guess = 0
+    cdef Fragment *fragment = NULL
     cdef bint missing = False
     cdef object queues, last = None
     for index, change in enumerate(changes):
@@ -327,22 +300,23 @@ cdef int prepare(RouteSlots slots, str broker_name, BrokerEntry *broker, changes
         make_slots(slots, changes, pending)
     for index, change in enumerate(changes):
         pending[index].index = guess
-        find_entry(&slots.routes, pending[index].slot, broker, &pending[index].index)
+        find_entry(pending[index].slot, broker, &pending[index].index)
         guess = pending[index].index
     for index, change in enumerate(changes):
         queues = <object>PyTuple_GetItem(change, 2)
         if queues is last:
-            slots.routes.fragments[fragment].references += 1
+            fragment.references += 1
         else:
             fragment, last = fragment_of(slots, broker, broker_name, queues), queues
         pending[index].fragment = fragment
-        pending[index].digest = slots.routes.fragments[fragment].digest
+        pending[index].digest = fragment.digest
     return 0
 
 
 cdef int delete_some(RouteSlots slots, BrokerEntry *broker, topics) except -1:
     """At most CHANGES_AT_ONCE topics."""
     cdef Change pending[CHANGES_AT_ONCE]
+    cdef Slot *slot
     cdef Slot *previous
     cdef Py_ssize_t index, count = 0
     for topic in topics:
@@ -352,23 +326,22 @@ cdef int delete_some(RouteSlots slots, BrokerEntry *broker, topics) except -1:
     with nogil:
         lock(slots)
         for index in range(count):
-            pending[index].fragment = remove_fragment(&slots.routes, pending[index].slot, broker, &pending[index].index)
-            pending[index].emptied = pending[index].fragment != 0 and pending[index].slot.count == 0
+            pending[index].fragment = remove_fragment(pending[index].slot, broker, &pending[index].index)
+            pending[index].emptied = pending[index].fragment != NULL and pending[index].slot.count == 0
             if pending[index].emptied:
                 remove_slot(&slots.routes, pending[index].slot)
         unlock(slots)
     for index in range(count):
-        if pending[index].fragment:
-            change_digest(&slots.buckets, pending[index].slot,
-                          0 - slots.routes.fragments[pending[index].fragment].digest)
+        slot = pending[index].slot
+        if pending[index].fragment != NULL:
+            change_digest(&slots.buckets, slot, 0 - pending[index].fragment.digest)
             release(slots, pending[index].fragment)
-    for index in range(count):
         if pending[index].emptied:
-            previous = unlink_slot(pending[index].slot)
-            if slots.last_hit == pending[index].slot:
+            previous = unlink_slot(slot)
+            if slots.last_hit == slot:
                 slots.last_hit = previous
-            slots.charged_bytes -= <int64_t>slot_bytes(pending[index].slot)
-            free_slot(pending[index].slot)
+            slots.charged_bytes -= <int64_t>slot_bytes(slot)
+            free_slot(slot)
     return 0
 
 
@@ -467,11 +440,8 @@ cdef class PublishedTopics(RegisteredTopics):
 
     cdef bint is_unchanged(self, const Topic *topic, const Slot *slot) noexcept:
         """Whether the broker has the topic with these queues."""
-        cdef const Routes *routes = &self.slots.routes
-        cdef uint32_t fragment
         if self.broker == NULL or not same_text(&topic.key, &topic.name):
             return False
-        if not find_entry(routes, slot, self.broker, &self.index):
+        if not find_entry(slot, self.broker, &self.index):
             return False
-        fragment = slot.fragments[self.index]
-        return memcmp(routes.fragments[fragment].numbers, topic.numbers, 4 * sizeof(int32_t)) == 0
+        return memcmp(slot.fragments[self.index].numbers, topic.numbers, 4 * sizeof(int32_t)) == 0

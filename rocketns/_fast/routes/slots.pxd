@@ -52,6 +52,7 @@ cdef struct Fragment:
     uint32_t references
     int32_t numbers[4]
     uint64_t digest  # of the element, the same in every process
+    void *key  # in `RouteSlots.fragments`, which has a reference to it
 
 cdef enum:
     FEW = 4
@@ -60,13 +61,12 @@ cdef enum:
 cdef struct Slot:
     # Reactors read.
     uint64_t hash
-    # Indexes in `Routes.fragments`, one of each broker, in the order of ranks; at `few` while they fit: memory is
-    # waited for once.
-    uint32_t *fragments
+    # One of each broker, in the order of ranks; at `few` while they fit: memory is waited for once.
+    Fragment **fragments
     uint32_t count
     uint32_t key_length
     bint handed_over  # control answers for this topic
-    uint32_t few[FEW]
+    Fragment *few[FEW]
     # Control only.
     Slot *next  # all slots are a ring, in the order in which they came
     Slot *previous
@@ -84,7 +84,6 @@ cdef struct Routes:
     Slot **table
     size_t mask
     size_t used
-    Fragment *fragments
     # Views: which addresses clients get, by number from 1. All of it changes at once.
     uint32_t views  # 0: everybody gets announced addresses
     uint32_t view_generation  # of the file
@@ -94,7 +93,7 @@ cdef struct Routes:
 # A topic's fragment that is to be set or removed. `index` is where `find_entry` found it or where it belongs.
 cdef struct Change:
     Slot *slot
-    uint32_t fragment
+    Fragment *fragment
     uint32_t index
     uint64_t digest  # of the fragment to set
     size_t grown  # bytes that the slot grew by
@@ -103,10 +102,8 @@ cdef struct Change:
 cdef int set_bytes(Bytes *text, bytes data) except -1
 cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) noexcept nogil
 cdef Slot *find_next_slot(const Routes *routes, Slot **last_hit, const uint8_t *key, size_t length) noexcept nogil
-cdef bint find_entry(const Routes *routes, const Slot *slot, const BrokerEntry *broker, uint32_t *index) noexcept nogil
-cdef int64_t write_body(
-    const Routes *routes, const Slot *slot, int dialect, int view, uint8_t *out, const uint8_t *end
-) noexcept nogil
+cdef bint find_entry(const Slot *slot, const BrokerEntry *broker, uint32_t *index) noexcept nogil
+cdef int64_t write_body(const Slot *slot, int dialect, int view, uint8_t *out, const uint8_t *end) noexcept nogil
 cdef bytes key_of(str topic)
 cdef Slot *make_slot(str topic, const HashKey *hash_key) except NULL
 cdef size_t slot_bytes(const Slot *slot) noexcept nogil
@@ -115,10 +112,8 @@ cdef void link_slot(Slot *slot, Slot *previous) noexcept nogil
 cdef Slot *unlink_slot(Slot *slot) noexcept nogil
 cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil
 cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil
-cdef bint set_fragment(const Routes *routes, Change *change) noexcept nogil
-cdef uint32_t remove_fragment(
-    const Routes *routes, Slot *slot, const BrokerEntry *broker, uint32_t *index
-) noexcept nogil
+cdef bint set_fragment(Change *change) noexcept nogil
+cdef Fragment *remove_fragment(Slot *slot, const BrokerEntry *broker, uint32_t *index) noexcept nogil
 
 cdef enum:
     BUCKETS = 256

@@ -29,10 +29,10 @@ cdef extern from *:
     """
     void prefetch "rocketns_prefetch"(const void *address) nogil
 
-# What many topics take. Behind a slot's 96 bytes lies its key.
+# What many topics take. Behind a slot's 112 bytes lies its key.
 assert_equal(sizeof(BrokerEntry), 24)
-assert_equal(sizeof(Fragment), 56)
-assert_equal(sizeof(Slot), 104)
+assert_equal(sizeof(Fragment), 64)
+assert_equal(sizeof(Slot), 120)
 
 cdef bytes BROKERS = b'{"brokerDatas":['
 cdef bytes QUEUES = b'],"filterServerTable":{},"queueDatas":['
@@ -89,26 +89,14 @@ cdef Slot *find_next_slot(const Routes *routes, Slot **last_hit, const uint8_t *
     return slot
 
 
-cdef inline const BrokerEntry *broker_at(const Routes *routes, const Slot *slot, uint32_t index) noexcept nogil:
-    """Any reader."""
-    return routes.fragments[slot.fragments[index]].broker
-
-
-cdef inline uint32_t rank_at(const Routes *routes, const Slot *slot, uint32_t index) noexcept nogil:
-    """Control only."""
-    return broker_at(routes, slot, index).rank
-
-
-cdef inline bint belongs(const Routes *routes, const Slot *slot, uint32_t rank, uint32_t index) noexcept nogil:
+cdef inline bint belongs(const Slot *slot, uint32_t rank, uint32_t index) noexcept nogil:
     """Control only. Whether the fragment of a broker with this rank is at a place, or belongs there."""
-    if index > slot.count or (index and rank_at(routes, slot, index - 1) >= rank):
+    if index > slot.count or (index and slot.fragments[index - 1].broker.rank >= rank):
         return False
-    return index == slot.count or rank_at(routes, slot, index) >= rank
+    return index == slot.count or slot.fragments[index].broker.rank >= rank
 
 
-cdef bint find_entry(
-    const Routes *routes, const Slot *slot, const BrokerEntry *broker, uint32_t *index
-) noexcept nogil:
+cdef bint find_entry(const Slot *slot, const BrokerEntry *broker, uint32_t *index) noexcept nogil:
     """Control only. Whether the topic has the broker. ``index`` becomes the place where its fragment is or belongs.
 
     ``index`` is tried first. A broker's topics are mostly on the same brokers, so the place in the last topic is a good
@@ -116,16 +104,16 @@ cdef bint find_entry(
     """
     cdef uint32_t low = 0, high = slot.count, middle
     cdef uint32_t rank = broker.rank
-    if belongs(routes, slot, rank, index[0]):
+    if belongs(slot, rank, index[0]):
         low = high = index[0]
     while low < high:
         middle = (low + high) // 2
-        if rank_at(routes, slot, middle) < rank:
+        if slot.fragments[middle].broker.rank < rank:
             low = middle + 1
         else:
             high = middle
     index[0] = low
-    return low < slot.count and broker_at(routes, slot, low) == broker
+    return low < slot.count and slot.fragments[low].broker == broker
 
 
 cdef inline uint8_t *write_element(uint8_t *out, const uint8_t *end, const Bytes *element) noexcept nogil:
@@ -137,9 +125,7 @@ cdef inline uint8_t *write_element(uint8_t *out, const uint8_t *end, const Bytes
     return out + element.length + 1
 
 
-cdef int64_t write_body(
-    const Routes *routes, const Slot *slot, int dialect, int view, uint8_t *out, const uint8_t *end
-) noexcept nogil:
+cdef int64_t write_body(const Slot *slot, int dialect, int view, uint8_t *out, const uint8_t *end) noexcept nogil:
     """Any reader. Write the body from ``out`` on, before ``end``. Its size, or ABSENT, HANDED_OVER, NO_ROOM."""
     cdef uint8_t *at = out
     cdef uint8_t *brokers
@@ -156,7 +142,7 @@ cdef int64_t write_body(
     at += brokers_length
     brokers = at
     for index in range(slot.count):
-        broker = broker_at(routes, slot, index)
+        broker = slot.fragments[index].broker
         if not broker.present:
             continue
         if broker.elements == NULL:
@@ -170,7 +156,7 @@ cdef int64_t write_body(
     memcpy(at - 1, queues_start, queues_length)
     at += queues_length - 1
     for index in range(slot.count):
-        at = write_element(at, end, &routes.fragments[slot.fragments[index]].element)
+        at = write_element(at, end, &slot.fragments[index].element)
     if at == NULL or <size_t>(end - at) < end_length - 1:
         return NO_ROOM
     memcpy(at - 1, end_start, end_length)
@@ -201,7 +187,7 @@ cdef Slot *make_slot(str topic, const HashKey *hash_key) except NULL:
 
 cdef size_t slot_bytes(const Slot *slot) noexcept nogil:
     """Control only. What was allocated for it."""
-    return sizeof(Slot) + slot.key_length + (0 if slot.fragments == slot.few else slot.capacity * sizeof(uint32_t))
+    return sizeof(Slot) + slot.key_length + (0 if slot.fragments == slot.few else slot.capacity * sizeof(Fragment *))
 
 
 cdef void free_slot(Slot *slot) noexcept:
@@ -259,11 +245,13 @@ cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil:
 cdef bint make_room(Slot *slot) noexcept nogil:
     """Control, locked. Room for one more fragment; False where there is no memory."""
     cdef uint32_t capacity
-    cdef uint32_t *fragments
+    cdef Fragment **fragments
     if slot.count < slot.capacity:
         return True
     capacity = slot.capacity + slot.capacity // 4 + FEW
-    fragments = <uint32_t *>realloc(NULL if slot.fragments == slot.few else slot.fragments, capacity * sizeof(uint32_t))
+    fragments = <Fragment **>realloc(
+        NULL if slot.fragments == slot.few else slot.fragments, capacity * sizeof(Fragment *)
+    )
     if fragments == NULL:
         return False
     if slot.fragments == slot.few:
@@ -273,38 +261,37 @@ cdef bint make_room(Slot *slot) noexcept nogil:
     return True
 
 
-cdef bint set_fragment(const Routes *routes, Change *change) noexcept nogil:
-    """Control, locked. Set the topic's fragment of a broker; ``change.fragment`` becomes the former one, or 0.
+cdef bint set_fragment(Change *change) noexcept nogil:
+    """Control, locked. Set the topic's fragment of a broker; ``change.fragment`` becomes the former one, or NULL.
 
     False where there is no memory. ``index`` stays right for another change of the same topic and broker.
     """
     cdef Slot *slot = change.slot
-    cdef uint32_t index = change.index, previous = 0
+    cdef uint32_t index = change.index
+    cdef Fragment *previous = NULL
     cdef size_t bytes_before
     change.grown = 0
-    if index < slot.count and broker_at(routes, slot, index) == routes.fragments[change.fragment].broker:
+    if index < slot.count and slot.fragments[index].broker == change.fragment.broker:
         previous = slot.fragments[index]
     else:
         bytes_before = slot_bytes(slot)
         if not make_room(slot):
             return False
         change.grown = slot_bytes(slot) - bytes_before
-        memmove(&slot.fragments[index + 1], &slot.fragments[index], (slot.count - index) * sizeof(uint32_t))
+        memmove(&slot.fragments[index + 1], &slot.fragments[index], (slot.count - index) * sizeof(Fragment *))
         slot.count += 1
     slot.fragments[index] = change.fragment
     change.fragment = previous
     return True
 
 
-cdef uint32_t remove_fragment(
-    const Routes *routes, Slot *slot, const BrokerEntry *broker, uint32_t *index
-) noexcept nogil:
-    """Returns the fragment, which still has the slot's reference; 0 if the slot has none of the broker."""
-    cdef uint32_t fragment
-    if not find_entry(routes, slot, broker, index):
-        return 0
+cdef Fragment *remove_fragment(Slot *slot, const BrokerEntry *broker, uint32_t *index) noexcept nogil:
+    """Returns the fragment, which still has the slot's reference; NULL if the slot has none of the broker."""
+    cdef Fragment *fragment
+    if not find_entry(slot, broker, index):
+        return NULL
     fragment = slot.fragments[index[0]]
-    memmove(&slot.fragments[index[0]], &slot.fragments[index[0] + 1], (slot.count - index[0] - 1) * sizeof(uint32_t))
+    memmove(&slot.fragments[index[0]], &slot.fragments[index[0] + 1], (slot.count - index[0] - 1) * sizeof(Fragment *))
     slot.count -= 1
     return fragment
 
@@ -359,7 +346,7 @@ cdef void write_answer(
         return
     if slot != NULL:
         body = put_success(out, request.opaque, serialize_type, version)
-        size = write_body(routes, slot, STANDARD if request.standard else DEFAULT, view, body, out + room)
+        size = write_body(slot, STANDARD if request.standard else DEFAULT, view, body, out + room)
     if size > 0:
         put_body_size(out, body, <size_t>size)
         answer.size = body - out + size
