@@ -2,13 +2,11 @@
 
 from libc.stddef cimport size_t
 from libc.stdint cimport uint8_t
-from libc.stdlib cimport free
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from rocketns._fast.access.networks cimport Networks, Peer, flags_of as flags_of_all, read_ip
-from rocketns._fast.access.policy cimport (
-    Digest, LookupKeys, digest_lookup, is_remembered, new_decisions, remember
-)
+from rocketns._fast.access.policy cimport DECISIONS_MAX, Digest, LookupKeys, digest_lookup, is_remembered, remember
 from rocketns._fast.codec.requests cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request
 from rocketns._fast.codec.wire cimport HEAD_BYTES
 from rocketns._fast.system.hashing cimport HashKey, hash_bytes
@@ -75,7 +73,7 @@ cdef class DecisionTable:
     cdef Digest *decisions
 
     def __cinit__(self):
-        self.decisions = new_decisions()
+        self.decisions = <Digest *>calloc(DECISIONS_MAX, sizeof(Digest))
         if self.decisions == NULL:
             raise MemoryError
 

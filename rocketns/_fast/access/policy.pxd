@@ -27,7 +27,7 @@ cdef enum:
     # 1 MiB. A client has one for each of its topics. Beyond them, and sooner where many have the same bucket, a new one
     # replaces another, whose lookups then go to control once more.
     DECISIONS_MAX = 65_536  # a power of two, like the next
-    BUCKET_DECISIONS = 4  # as many as fit into a cache line
+    BUCKET_DECISIONS = 4
     DIGESTED_BYTES_MAX = 4096  # of ext fields. Lookups with more are for control
 
 cdef struct Digest:
@@ -37,7 +37,6 @@ cdef struct Digest:
 cdef struct LookupKeys:
     HashKey forms[2][2]
 
-cdef Digest *new_decisions() noexcept nogil
 cdef void remember(Digest *decisions, const Digest *digest) noexcept nogil
 
 
@@ -81,13 +80,13 @@ cdef struct Policy:
     pthread_mutex_t mutex
     bint guards_lookups
     const NetworkTable *networks  # NULL: the generation is 0. Whoever calls `put_in_force` keeps them alive
-    Digest *decisions  # DECISIONS_MAX; NULL until a policy guards lookups, then fixed
     LookupKeys keys
+    # Fixed: DECISIONS_MAX. An empty place has two words of 0; that a lookup has this digest has a chance of 2**-128.
+    Digest *decisions
 
 # What a reactor knows of a generation. Its thread only.
 cdef struct PolicyCopy:
     int64_t generation
-    Digest *decisions
     LookupKeys keys
 
 cdef int put_in_force(Policy *policy, Networks networks, bint guards_lookups, bint closes_strangers) except -1
@@ -95,17 +94,17 @@ cdef bint remember_frame(Policy *policy, const uint8_t *frame, size_t size) noex
 cdef void refresh_policy(Policy *policy, PolicyCopy *copy) noexcept nogil
 
 
-cdef inline bint may_look_up(const PolicyCopy *copy, const RouteRequest *request) noexcept nogil:
+cdef inline bint may_look_up(const Policy *policy, const PolicyCopy *copy, const RouteRequest *request) noexcept nogil:
     """Reactor thread only. Whether control has allowed this lookup of a connection whose lookups are guarded.
 
     ``copy`` is of the generation that the connection was judged by: if another connection's turn brought a newer one,
     this turn began with `turns.admit`.
     """
     cdef Digest digest
-    return digest_lookup(request, &copy.keys, &digest) and is_remembered(copy.decisions, &digest)
+    return digest_lookup(request, &copy.keys, &digest) and is_remembered(policy.decisions, &digest)
 
 
 cdef inline void copy_policy(const Policy *policy, PolicyCopy *copy) noexcept nogil:
     """Reactor thread only, with the mutex."""
     copy.generation = load(&policy.generation)
-    copy.decisions, copy.keys = policy.decisions, policy.keys
+    copy.keys = policy.keys

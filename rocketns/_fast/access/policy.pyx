@@ -1,27 +1,12 @@
 """How control puts a policy in force, and the signed lookups that it has allowed under it."""
 
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from os import urandom
 
 from rocketns._fast.codec.requests cimport recognise_request
 from rocketns._fast.codec.wire cimport HEAD_BYTES
 from rocketns._fast.system.threads cimport add, pthread_mutex_lock, pthread_mutex_unlock, store
-
-cdef extern from "<stdlib.h>" nogil:
-    int posix_memalign(void **memory, size_t alignment, size_t size)
-
-
-cdef Digest *new_decisions() noexcept nogil:
-    """Control only. An empty table, whose buckets are cache lines; NULL where there is no memory. `free` frees it.
-
-    An empty place has two words of 0. No lookup is expected to have that digest before one with a chance of 2**-128.
-    """
-    cdef void *memory = NULL
-    if posix_memalign(&memory, sizeof(Digest) * BUCKET_DECISIONS, sizeof(Digest) * DECISIONS_MAX) != 0:
-        return NULL
-    memset(memory, 0, sizeof(Digest) * DECISIONS_MAX)
-    return <Digest *>memory
 
 
 cdef void remember(Digest *decisions, const Digest *digest) noexcept nogil:
@@ -43,19 +28,13 @@ cdef void remember(Digest *decisions, const Digest *digest) noexcept nogil:
 
 
 cdef int put_in_force(Policy *policy, Networks networks, bint guards_lookups, bint closes_strangers) except -1:
-    """Control only. With keys of its own, so nothing that was remembered before is found. All that can fail comes
-    first.
+    """Control only. With keys of its own, so nothing that was remembered before is found.
 
     The caller keeps ``networks`` until the next call has returned: a reactor reads them under the mutex.
     """
     cdef bytes secret = urandom(sizeof(LookupKeys))
-    cdef Digest *decisions = policy.decisions
-    if guards_lookups and decisions == NULL:
-        decisions = new_decisions()
-        if decisions == NULL:
-            raise MemoryError
     pthread_mutex_lock(&policy.mutex)
-    policy.guards_lookups, policy.networks, policy.decisions = guards_lookups, &networks.table, decisions
+    policy.guards_lookups, policy.networks = guards_lookups, &networks.table
     memcpy(&policy.keys, <const uint8_t *>secret, sizeof(LookupKeys))
     store(&policy.closes_strangers, closes_strangers)
     add(&policy.generation, 1)

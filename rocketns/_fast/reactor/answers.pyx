@@ -206,7 +206,7 @@ cdef bint answer(
         return False
     if not recognise(reactor, connection, frame, size, &lookup.request):
         return False
-    if connection.is_guarded and not may_look_up(&reactor.policy_copy, &lookup.request):
+    if connection.is_guarded and not may_look_up(&reactor.shared.policy, &reactor.policy_copy, &lookup.request):
         return False
     lookup.frame, lookup.size, lookup.was_deferred = frame, size, was_deferred
     compose(reactor, connection, &lookup, &written)

@@ -15,7 +15,7 @@ from posix.unistd cimport close
 
 cimport cython
 
-from rocketns._fast.access.policy cimport put_in_force, remember_frame
+from rocketns._fast.access.policy cimport DECISIONS_MAX, Digest, put_in_force, remember_frame
 from rocketns._fast.codec.wire cimport frame_size
 from rocketns._fast.connections.connection cimport FAILED, Connection, make_room
 from rocketns._fast.connections.hosts cimport HOSTS, INPUT, OUTPUT, TLS, join_ring, next_turn, release_host
@@ -194,6 +194,9 @@ cdef class Reactors:
             raise ValueError(f"{count} reactors: 1 to {READERS_MAX} expected")
         self.shared.to_control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
         self.shared.routes, self.shared.hosts = &slots.routes, &self.hosts.table
+        self.shared.policy.decisions = <Digest *>calloc(DECISIONS_MAX, sizeof(Digest))
+        if self.shared.policy.decisions == NULL:
+            raise MemoryError
         self.shared.clock_ms = -1
         self.shared.limits = limits  # each field by its name; ValueError where one is missing
         self.shared.carriers = count
