@@ -51,9 +51,6 @@ cdef enum:
     TOPIC_LINE_BYTES_MIN = 16
     MAPPING_BYTES_MIN = 11
 
-cdef enum:
-    KINDS = 32
-
 REPLACEMENT = "\ufffd"  # also of bytes that are not UTF-8
 
 
@@ -137,21 +134,18 @@ cdef class _Topics:
     cdef dict renamed
     cdef Py_ssize_t changed
     cdef Py_ssize_t unchanged
-    cdef int32_t kind_numbers[KINDS][4]
-    cdef list kinds
+    cdef int32_t last_numbers[4]
+    cdef object last_kind
 
     def __cinit__(self, queue_data, RegisteredTopics registered):
         self.queue_data, self.registered, self.queues, self.renamed = queue_data, registered, {}, {}
-        self.kinds = [None] * KINDS
 
     cdef object kind(self, const int32_t *numbers):
-        """The queues of a topic; a broker's topics have few different ones."""
-        cdef uint32_t mixed = <uint32_t>numbers[0] * 7 + <uint32_t>numbers[1] * 5 + <uint32_t>numbers[2]
-        cdef int index = <int>((mixed + <uint32_t>numbers[3] * 3) % KINDS)
-        if self.kinds[index] is None or memcmp(self.kind_numbers[index], numbers, 4 * sizeof(int32_t)) != 0:
-            self.kinds[index] = self.queue_data(numbers[0], numbers[1], numbers[2], numbers[3])
-            memcpy(self.kind_numbers[index], numbers, 4 * sizeof(int32_t))
-        return self.kinds[index]
+        """The queues of a topic, which are mostly those of the topic before it."""
+        if self.last_kind is None or memcmp(self.last_numbers, numbers, 4 * sizeof(int32_t)) != 0:
+            self.last_kind = self.queue_data(numbers[0], numbers[1], numbers[2], numbers[3])
+            memcpy(self.last_numbers, numbers, 4 * sizeof(int32_t))
+        return self.last_kind
 
     cdef bint add(self, const Topic *topic, const char *errors) except -1:
         """False where ``registered`` cannot be asked: for a topic that comes twice, or a name that is not UTF-8.
