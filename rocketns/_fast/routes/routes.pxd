@@ -24,7 +24,7 @@ cdef class RouteSlots:
     cdef dict brokers  # addresses of each BrokerEntry, by name
     cdef list broker_names  # sorted
     cdef dict fragments  # addresses of each Fragment, by broker name and queues
-    cdef uint64_t registrations  # see `Slot.seen`
+    cdef uint32_t registrations  # see `Slot.seen`
     cdef Buckets buckets
     # Any thread may read.
     cdef int64_t charged_bytes  # of slots, and of elements

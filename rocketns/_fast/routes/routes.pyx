@@ -422,7 +422,7 @@ cdef class PublishedTopics(RegisteredTopics):
     cdef RouteSlots slots
     cdef const BrokerEntry *broker
     cdef uint32_t index
-    cdef uint64_t registration
+    cdef uint32_t registration
 
     def __cinit__(self, RouteSlots slots not None, str broker_name not None):
         slots.registrations += 1

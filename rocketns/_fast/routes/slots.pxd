@@ -60,20 +60,22 @@ cdef enum:
 # A topic.
 cdef struct Slot:
     # Reactors read.
-    uint64_t hash
+    uint32_t hash  # its lower half
+    uint32_t key_length
     # One of each broker, in the order of ranks; at `few` while they fit: memory is waited for once.
     Fragment **fragments
     uint32_t count
-    uint32_t key_length
-    bint handed_over  # control answers for this topic
+    uint8_t handed_over  # control answers for this topic
+    # Control only.
+    uint8_t is_text  # the key is UTF-8; a str may hold halves of surrogate pairs
+    # Reactors read.
     Fragment *few[FEW]
     # Control only.
     Slot *next  # all slots are a ring, in the order in which they came
     Slot *previous
-    bint is_text  # the key is UTF-8; a str may hold halves of surrogate pairs
     uint32_t capacity
+    uint32_t seen  # number of the last registration with this topic; finds a key that comes twice
     uint64_t digest  # the sum of its elements' digests, see slots.pyx
-    uint64_t seen  # number of the last registration with this topic; finds a key that comes twice
     void *topic  # the str, and a reference to it
     # Reactors read. Fixed, `key_length` bytes.
     uint8_t key[1]
