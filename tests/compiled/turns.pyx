@@ -3,11 +3,11 @@
 from libc.stdint cimport int64_t, uint16_t
 from libc.stdlib cimport calloc, free
 
-from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.connections.hosts cimport (
-    CONNECTIONS, OF_BROKERS, OF_CONNECTIONS, OF_STRANGERS, REQUESTS, TEXT_ROOM, HostRing, HostTable, claim_host,
-    find_host, join_ring, leave_ring, next_turn, release_host, spend_token
+    CONNECTIONS, OF_BROKERS, OF_CONNECTIONS, OF_STRANGERS, REQUESTS, TEXT_ROOM, HostTable, claim_host, find_host,
+    release_host, spend_token
 )
+from rocketns._fast.connections.messages cimport HostRing, Message, join_ring, leave_ring, next_turn
 from rocketns._fast.system.threads cimport load
 
 cdef class Waiting:
@@ -28,23 +28,23 @@ cdef class Waiting:
 
     def want(self, int number, int host):
         """A connection wants a turn. It keeps its first host."""
-        cdef Connection *connection
+        cdef Message *message
         if number in self.addresses:
-            connection = <Connection *><size_t>self.addresses[number]
+            message = <Message *><size_t>self.addresses[number]
         else:
-            connection = <Connection *>calloc(1, sizeof(Connection))
-            connection.host = host
-            self.addresses[number] = <size_t>connection
-            self.numbers[<size_t>connection] = number
-        join_ring(self.turns, &connection.queued, connection.host)
+            message = <Message *>calloc(1, sizeof(Message))
+            message.host = host
+            self.addresses[number] = <size_t>message
+            self.numbers[<size_t>message] = number
+        join_ring(self.turns, message)
 
     def leave(self, int number):
-        leave_ring(self.turns, &(<Connection *><size_t>self.addresses[number]).queued)
+        leave_ring(self.turns, <Message *><size_t>self.addresses[number])
 
     def take(self):
         """The number of the next one; None if nobody waits."""
-        cdef Connection *connection = <Connection *>next_turn(self.turns, 1)
-        return None if connection == NULL else self.numbers[<size_t>connection]
+        cdef Message *message = next_turn(self.turns, 1)
+        return None if message == NULL else self.numbers[<size_t>message]
 
 
 cdef class LimitedHosts(HostTable):

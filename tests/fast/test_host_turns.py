@@ -22,7 +22,7 @@ def test_a_host_with_many_handshakes_has_no_more_turns_than_another() -> None:
 
 
 class Model:
-    """Connection n is of host n modulo 3. A host that has connections left goes behind the others."""
+    """Connection n is of host n modulo 3. A host with none left has no turn; others go behind it after each."""
 
     def __init__(self) -> None:
         self.hosts = deque[int]()
@@ -39,16 +39,17 @@ class Model:
         line = self.lines[number % 3]
         if number in line:
             line.remove(number)
+            if not line:
+                self.hosts.remove(number % 3)
 
     def take(self) -> int | None:
-        while self.hosts:
-            host = self.hosts.popleft()
-            if self.lines[host]:
-                number = self.lines[host].pop(0)
-                if self.lines[host]:
-                    self.hosts.append(host)
-                return number
-        return None
+        if not self.hosts:
+            return None
+        host = self.hosts.popleft()
+        number = self.lines[host].pop(0)
+        if self.lines[host]:
+            self.hosts.append(host)
+        return number
 
 
 @given(st.lists(st.tuples(st.sampled_from(["want", "leave", "take", "take"]), FEW), max_size=60))

@@ -4,8 +4,8 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 
 from rocketns._fast.access.networks cimport Peer
-from rocketns._fast.connections.hosts cimport KINDS, Queued
-from rocketns._fast.connections.messages cimport Message
+from rocketns._fast.connections.hosts cimport KINDS
+from rocketns._fast.connections.messages cimport Link, Message
 from rocketns._fast.tls.openssl cimport RECORD_BYTES_MAX, SSL, Wire
 
 # Why a connection ended. server/reactors/transport.py has the cause and the log line of each.
@@ -36,11 +36,6 @@ cdef struct Buffer:
     size_t size
     size_t room
 
-# The neighbours of a connection in a list of reactor_state.LargeConnections.
-cdef struct Links:
-    Connection *older
-    Connection *newer
-
 # How far a connection is. The handshake thread has those behind CARRIED, reactors have the others.
 cdef enum Stage:
     NEW = 0  # nothing was read yet: the first byte decides whether it begins with a frame
@@ -59,18 +54,16 @@ cdef enum Stage:
 # Waiting input begins with the first byte of a frame. Of a TLS connection the input is plain text, and the output is
 # records.
 cdef struct Connection:
-    # Waits for control to catch up, in the reactor's ring; or for its turn, in the handshake thread's.
-    Queued queued
+    # The connection itself: on its way to another thread, its kind is MOVE until control knows it. It waits in the
+    # reactor's ring for control to catch up, or in the handshake thread's for its turn. Its end goes to control as CLOSED
+    # or REFUSED, and control frees it: so nothing can fail then. Its host is the one that it has claimed.
+    Message message
     # Who it is.
     int fd
-    uint32_t index  # in the reactor's connection table
-    uint32_t generation
     SSL *tls  # NULL: it is plain
     char *address  # where lookups are counted by client, or a proxy announced it; else NULL
     uint64_t address_hash
     int64_t answered  # its lookups that reactors answered. Control reads it, see `Reactors.lookups_of`. By `count_one`
-    # For control: CLOSED if it knows the connection, made early, so memory cannot lack later; or REFUSED.
-    Message *close_notice
     # What it waits for.
     uint32_t armed  # the epoll events that are asked for
     uint32_t in_flight  # requests at control without an answer
@@ -100,15 +93,13 @@ cdef struct Connection:
     uint8_t layouts_learnt
     # Whose it is, see `opening.read_proxy`.
     uint8_t is_broker  # 1: a broker registered from it, as control said with its last answer
-    uint16_t host  # the number of its host, which it has claimed
-    uint8_t is_listed[KINDS]  # whether it holds so many bytes that it is in the reactor's list of that kind
     # Its buffers.
     Buffer input
     Buffer output
     size_t charged[KINDS]  # bytes of each kind, as counted in the totals
     uint32_t moved[KINDS]  # bytes that came, or were taken, since the last progress
     int64_t progress_ms[KINDS]  # the last progress, or when the first byte was held
-    Links links[KINDS]  # by kind, in the list of its host
+    Link links[KINDS]  # in a list of reactor_state.LargeConnections, while it holds so many bytes of that kind
 
 
 cdef enum:

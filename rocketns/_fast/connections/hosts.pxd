@@ -1,4 +1,4 @@
-"""The table of hosts: for each, the bytes that its connections hold, its tokens, and its work that is queued.
+"""The table of hosts: for each, the bytes that its connections hold, its tokens, and counts of its work that is queued.
 
 A host has a place as long as it has a connection or work, and afterwards until another one needs the place. Places are
 found by a keyed hash of the host's name, so nobody can choose names for one place. Where all places of a set have
@@ -6,14 +6,10 @@ connections, a further host shares one of them.
 
 A bucket of tokens is one number: the time until which its tokens are spent (the virtual scheduling of ITU-T I.371, also
 called GCRA). It is full when that time is over, so a host that asked for nothing in the last second needs no bucket.
-
-Work that waits, by host: hosts take turns, and what waits of a host keeps its order. So a host that queues much waits
-for itself. The same ring has messages to control, handshakes, and connections that wait until control caught up. All
-functions are for the thread that owns the ring.
 """
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int64_t, uint16_t, uint64_t
 
 from rocketns._fast.access.networks cimport Peer
 from rocketns._fast.system.hashing cimport HashKey
@@ -103,82 +99,3 @@ cdef inline void charge_host(Hosts *table, int kind, int party, uint16_t number,
 
 cdef class HostTable:
     cdef Hosts table
-
-# The first member of what may wait, so that a pointer to it is a pointer to that.
-cdef struct Queued:
-    Queued *next
-    Queued *previous
-    uint16_t host  # HOSTS where it is nobody's
-    bint is_waiting
-
-cdef struct HostRing:
-    Queued *first[HOSTS + 1]
-    Queued *last[HOSTS + 1]
-    uint8_t is_listed[HOSTS + 1]  # whether the host is in the ring
-    uint16_t ring[HOSTS + 1]  # in the order of their turns; some have nothing left
-    uint32_t ring_start
-    uint32_t ring_size
-    uint32_t taken  # in the present turn
-    uint32_t waiting
-
-
-cdef inline void list_host(HostRing *ring, uint16_t host) noexcept nogil:
-    ring.is_listed[host] = True
-    ring.ring[(ring.ring_start + ring.ring_size) % (HOSTS + 1)] = host
-    ring.ring_size += 1
-
-
-cdef inline void join_ring(HostRing *ring, Queued *queued, uint16_t host) noexcept nogil:
-    """Wait behind the others of this host, unless it waits already."""
-    if queued.is_waiting:
-        return
-    queued.is_waiting, queued.host = True, host
-    queued.next, queued.previous = NULL, ring.last[host]
-    if ring.last[host] == NULL:
-        ring.first[host] = queued
-    else:
-        ring.last[host].next = queued
-    ring.last[host] = queued
-    ring.waiting += 1
-    if not ring.is_listed[host]:
-        list_host(ring, host)
-
-
-cdef inline void leave_ring(HostRing *ring, Queued *queued) noexcept nogil:
-    """Wait no longer. The host stays in the ring until its turn."""
-    if not queued.is_waiting:
-        return
-    queued.is_waiting = False
-    if queued.previous == NULL:
-        ring.first[queued.host] = queued.next
-    else:
-        queued.previous.next = queued.next
-    if queued.next == NULL:
-        ring.last[queued.host] = queued.previous
-    else:
-        queued.next.previous = queued.previous
-    queued.next = queued.previous = NULL
-    ring.waiting -= 1
-
-
-cdef inline Queued *next_turn(HostRing *ring, uint32_t most) noexcept nogil:
-    """The first of the host whose turn it is, which waits no longer; NULL if nothing waits. A turn takes ``most``."""
-    cdef Queued *queued
-    cdef uint16_t host
-    while ring.ring_size:
-        host = ring.ring[ring.ring_start]
-        queued = ring.first[host]
-        if queued != NULL:
-            leave_ring(ring, queued)
-            ring.taken += 1
-            if ring.taken < most and ring.first[host] != NULL:
-                return queued
-        ring.taken = 0
-        ring.is_listed[host] = False
-        ring.ring_start = (ring.ring_start + 1) % (HOSTS + 1)
-        ring.ring_size -= 1
-        if ring.first[host] != NULL:
-            list_host(ring, host)
-        if queued != NULL:
-            return queued
-    return NULL

@@ -5,6 +5,7 @@ That costs nothing where all of them are back. Else the host begins again with a
 that floods is not the one: its tokens are back last. tests/fast/host_rates.py is the definition in Python.
 """
 
+from libc.stdint cimport uint8_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcpy, memset, strchr, strlen, strncmp, strrchr

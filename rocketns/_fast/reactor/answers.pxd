@@ -5,8 +5,10 @@ has not applied it. Java's answer would have the route, because its threads take
 waits as long as control has frames that it has not applied, `Limits.deferred_ms_max` at most. What waits in sockets
 came before it, too: it waits for the end of this round, which may find such frames, and of the next.
 
-A copy of the frame waits, so the connection's other requests do not. There are few of them, by host and in all: a
-flood of such lookups is answered at once. All functions are for the reactor's thread.
+A copy of the frame waits, so the connection's other requests do not. It is the message that control gets if reactors
+may not answer the lookup any more; meanwhile its `moment` says until when it waits, and its `number` for which of the
+reactor's rounds. There are few of them, by host and in all: a flood of such lookups is answered at once. All functions
+are for the reactor's thread.
 """
 
 from libc.stddef cimport size_t

@@ -7,7 +7,6 @@ All functions are for the reactor's thread.
 """
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t
-from libc.stdlib cimport malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from rocketns._fast.access.networks cimport ADDRESS_BYTES, flags_of, is_ipv4
@@ -19,10 +18,8 @@ from rocketns._fast.codec.requests cimport (
 )
 from rocketns._fast.connections.connection cimport make_room, send_answers
 from rocketns._fast.connections.hosts cimport HOSTS
-from rocketns._fast.connections.messages cimport LOOKED_UP
-from rocketns._fast.reactor.reactor_state cimport (
-    DEFERRED_MAX, LAYOUTS, Deferred, Limits, id_of, notify_control
-)
+from rocketns._fast.connections.messages cimport FRAME, LOOKED_UP, Message, enqueue, new_message
+from rocketns._fast.reactor.reactor_state cimport LAYOUTS, Limits, notify_control
 from rocketns._fast.routes.asked_topics cimport HOST_NUMBERS, count_lookup, note_missed
 from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM, Answer, Routes, write_answer
 from rocketns._fast.system.sockets cimport monotonic_ms
@@ -32,6 +29,7 @@ from rocketns._fast.system.threads cimport add, assert_equal, count_one, load, p
 assert_equal(HOST_NUMBERS, HOSTS)
 
 cdef enum:
+    DEFERRED_MAX = 256
     DEFERRED_OF_HOST_MAX = 16
     DEFERRED_BYTES_MAX = 4096  # of one frame
     ROUNDS = 2  # the present one, and the next
@@ -43,23 +41,23 @@ cdef bint defer(Reactor *reactor, const Connection *connection, const uint8_t *f
     `deferred` is raised before the reactor reads `unapplied` again, and control lowers `unapplied` before it reads
     `deferred`: so at least one of the two sees what the other wrote, and nobody waits for a wake-up that does not come.
     """
-    cdef Deferred *kept
-    cdef uint16_t host = connection.host
+    cdef Message *message
+    cdef int64_t *of_host = &reactor.shared.hosts.hosts[connection.message.host].deferred
     if load(&reactor.shared.unapplied) == 0 and not reactor.has_accepted:
         return False
     if reactor.deferred_count == DEFERRED_MAX or size > DEFERRED_BYTES_MAX:
         return False
-    if load(&reactor.shared.hosts.hosts[host].deferred) >= DEFERRED_OF_HOST_MAX:
+    if load(of_host) >= DEFERRED_OF_HOST_MAX:
         return False
-    kept = &reactor.deferred[(reactor.first_deferred + reactor.deferred_count) % DEFERRED_MAX]
-    kept.frame = <uint8_t *>malloc(size)
-    if kept.frame == NULL:
+    message = new_message(FRAME, &connection.message, size)
+    if message == NULL:
         return False
-    memcpy(kept.frame, frame, size)
-    kept.connection, kept.size, kept.host = id_of(reactor, connection), <uint32_t>size, host
-    kept.rounds_left, kept.until_ms = ROUNDS, monotonic_ms() + reactor.shared.limits.deferred_ms_max
+    memcpy(message.data, frame, size)
+    message.number = load(&reactor.rounds) + ROUNDS
+    message.moment = monotonic_ms() + reactor.shared.limits.deferred_ms_max
+    enqueue(&reactor.deferred, &message.link, message)
     reactor.deferred_count += 1
-    add(&reactor.shared.hosts.hosts[host].deferred, 1)
+    add(of_host, 1)
     add(&reactor.shared.deferred, 1)
     return True
 
@@ -169,8 +167,8 @@ cdef inline void finish_lookup(
         if not lookup.was_deferred and defer(reactor, connection, lookup.frame, lookup.size):
             answer.size = DEFERRED
             return
-        note_missed(&reactor.missing, &lookup.request, answer.topic_hash, &connection.peer, connection.host,
-                    id_of(reactor, connection))
+        note_missed(&reactor.missing, &lookup.request, answer.topic_hash, &connection.peer, connection.message.host,
+                    connection.message.connection)
     if reactor.counts.table != NULL and answer.size > 0:
         client = connection.address if reactor.shared.counts_clients else NULL
         count_lookup(&reactor.counts, &lookup.request, answer.topic_hash, client, connection.address_hash,

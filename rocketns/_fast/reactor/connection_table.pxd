@@ -23,7 +23,6 @@ cdef struct Victim:
 cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept nogil
 cdef void release_connection(Shared *shared, Connection *connection, int ending) noexcept nogil
 cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil
-cdef void send_connection(Reactor *target, Connection *connection) noexcept nogil
 cdef void move(Reactor *reactor, Connection *connection, Reactor *target) noexcept nogil
 
 cdef void set_charge(Reactor *reactor, int kind, Connection *connection, size_t size) noexcept nogil

@@ -1,7 +1,7 @@
 """The connections of a reactor: their table, what they hold, and which of them are closed.
 
-The table is an array. A connection's id holds its index and a generation, which is never used twice. A message to a
-closed connection finds another generation at the index, or none, and is dropped.
+The table is an array of descriptors. A connection's id holds its descriptor and a generation, which is never used
+twice. A message to a closed connection finds another generation at the descriptor, or none, and is dropped.
 
 Over the limit for all connections together, connections are closed:
 
@@ -21,8 +21,8 @@ A connection that is idle for its limit, or makes no progress for progressSecond
 connection table is checked for it, a part in each round of the loop.
 """
 
-from libc.stdint cimport uint8_t
-from libc.stdlib cimport free
+from libc.stdint cimport uint64_t, uint8_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, strlen
 
 from posix.unistd cimport close
@@ -30,14 +30,16 @@ from posix.unistd cimport close
 from rocketns._fast.access.networks cimport Peer
 from rocketns._fast.connections.connection cimport (
     CARRIED, ENDED, FAILED, IDLE, PEER_CLOSED, STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE, TLS_FAILED,
-    TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT_IN_ALL, WITHOUT_CONTEXT, Links, drop
+    TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT_IN_ALL, WITHOUT_CONTEXT, drop
 )
 from rocketns._fast.connections.hosts cimport (
-    ADDRESS_ROOM, BROKERS, KINDS, OUTPUT, STRANGERS, charge_host, leave_ring, release_host, write_peer
+    ADDRESS_ROOM, BROKERS, KINDS, OUTPUT, STRANGERS, charge_host, release_host, write_peer
 )
-from rocketns._fast.connections.messages cimport MOVE, REFUSED, SHED, Message, new_message, push
+from rocketns._fast.connections.messages cimport (
+    MOVE, REFUSED, SHED, Line, Message, enqueue, leave_ring, new_message, push, unlink
+)
 from rocketns._fast.reactor.reactor_state cimport (
-    ConnectionList, LargeConnections, Limits, assert_reactor, id_of, send_message
+    GENERATION_BITS, REACTOR_SHIFT, LargeConnections, Limits, assert_reactor, send_message
 )
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, EPOLLONESHOT, EPOLLOUT, epoll_ctl, epoll_event
@@ -51,19 +53,16 @@ cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept n
     cdef epoll_event event
     assert_reactor(reactor, "insert_connection")
     reactor.generation += 1
-    connection.generation = reactor.generation
+    connection.message.connection = (
+        <uint64_t>reactor.number << REACTOR_SHIFT | <uint64_t>connection.fd << GENERATION_BITS | reactor.generation
+    )
     connection.armed = EPOLLONESHOT if reactor.shakes_hands else EPOLLIN
     pthread_mutex_lock(&reactor.table_mutex)
-    if reactor.free_count:
-        reactor.free_count -= 1
-        connection.index = reactor.free_indexes[reactor.free_count]
-    else:
-        connection.index = reactor.table_count
-        reactor.table_count += 1
-    reactor.connections[connection.index] = connection
+    reactor.connections[connection.fd] = connection
+    reactor.table_end = max(reactor.table_end, connection.fd + 1)
     pthread_mutex_unlock(&reactor.table_mutex)
     add(&reactor.carried, 1)
-    event.events, event.data.u64 = connection.armed, id_of(reactor, connection)
+    event.events, event.data.u64 = connection.armed, connection.message.connection
     if epoll_ctl(reactor.epoll_fd, EPOLL_CTL_ADD, connection.fd, &event) == 0:
         return True
     remove_connection(reactor, connection)
@@ -76,51 +75,50 @@ cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept n
     assert_reactor(reactor, "remove_connection")
     for kind in range(KINDS):
         charge_bytes(reactor, kind, connection, 0)
-    leave_ring(reactor.waiting, &connection.queued)
+    leave_ring(reactor.waiting, &connection.message)
     pthread_mutex_lock(&reactor.table_mutex)
-    reactor.connections[connection.index] = NULL
+    reactor.connections[connection.fd] = NULL
     pthread_mutex_unlock(&reactor.table_mutex)
-    reactor.free_indexes[reactor.free_count] = connection.index
-    reactor.free_count += 1
     add(&reactor.carried, -1)
 
 
 cdef void release_connection(Shared *shared, Connection *connection, int ending) noexcept nogil:
-    """The owner of the connection only. It is in no table. Close it, send control its close notice, free it."""
+    """The owner of the connection only. It is in no table. Close it, and free it: control does, if it is to hear of it.
+    """
     close(connection.fd)
-    if connection.close_notice != NULL:  # it counts as gone before it no longer counts as open
-        add(&shared.gone, 1)
-        add(&shared.hosts.hosts[connection.host].ended, 1)
-    else:
-        release_host(shared.hosts, connection.host)  # else control does, when it takes note of the end
-    add(&shared.connections, -1)
-    if connection.close_notice != NULL:
-        connection.close_notice.number, connection.close_notice.queued.host = ending, connection.host
-        push(&shared.to_control, connection.close_notice)
     if connection.tls != NULL:
         openssl.SSL_free(connection.tls)
     drop(&connection.input)
     drop(&connection.output)
     free(connection.address)
-    free(connection)
+    if connection.message.kind == MOVE:
+        release_host(shared.hosts, connection.message.host)
+        add(&shared.connections, -1)
+        free(connection)
+        return
+    connection.message.number = ending
+    add(&shared.gone, 1)  # before it no longer counts as open
+    add(&shared.hosts.hosts[connection.message.host].ended, 1)
+    add(&shared.connections, -1)
+    push(&shared.to_control, &connection.message)
 
 
-cdef Message *message_of_refused(const Connection *connection, const char *reason) noexcept nogil:
-    """Reactor thread only. NULL where there is no memory."""
+cdef void refuse_connection(Connection *connection, const char *reason) noexcept nogil:
+    """Reactor thread only. Let control hear of its end, unless there is no memory."""
     cdef char socket_address[ADDRESS_ROOM]
     cdef const char *shown = connection.address
-    cdef Message *message
+    cdef Message *message = &connection.message
     cdef size_t length
     cdef Peer ignored
     if shown == NULL:
         write_peer(connection.fd, socket_address, &ignored)
         shown = socket_address
     length = strlen(shown) + 1
-    message = new_message(REFUSED, 0, length + strlen(reason))
-    if message != NULL:
+    message.data = <uint8_t *>malloc(length + strlen(reason))
+    if message.data != NULL:
+        message.kind, message.size = REFUSED, length + strlen(reason)
         memcpy(message.data, shown, length)
         memcpy(message.data + length, reason, strlen(reason))
-    return message
 
 
 cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil:
@@ -130,85 +128,50 @@ cdef void close_connection(Reactor *reactor, Connection *connection, int ending)
     if ending == TLS_FAILED:
         reason = reactor.wire.reason
     if connection.stage > CARRIED and ending != PEER_CLOSED and ending != FAILED and ending != ENDED:
-        connection.close_notice = message_of_refused(connection, reason)
+        refuse_connection(connection, reason)
     remove_connection(reactor, connection)
     release_connection(reactor.shared, connection, ending)
 
 
-cdef void send_connection(Reactor *target, Connection *connection) noexcept nogil:
-    """The owner of the connection only. It is in no table, and control does not know it. Another thread gets it."""
-    cdef Message *message = new_message(MOVE, 0, 0)
-    if message == NULL:
-        release_connection(target.shared, connection, FAILED)
-        return
-    message.data = <uint8_t *>connection
-    send_message(target, message)
-
-
 cdef void move(Reactor *reactor, Connection *connection, Reactor *target) noexcept nogil:
-    """Reactor thread only. Give a connection of this reactor to another thread."""
+    """Reactor thread only. Give a connection of this reactor, which control does not know, to another thread."""
     epoll_ctl(reactor.epoll_fd, EPOLL_CTL_DEL, connection.fd, NULL)
     remove_connection(reactor, connection)
-    send_connection(target, connection)
+    send_message(target, &connection.message)
 
 
-cdef inline void publish(Reactor *reactor, int kind, const Connection *connection) noexcept nogil:
-    """Reactor thread only. Other threads may read a value that is a moment old."""
+cdef void list_last(Reactor *reactor, int kind, Connection *connection, bint is_many) noexcept nogil:
+    """Reactor thread only. To the end of its list if it holds many bytes, else it is in none."""
     cdef LargeConnections *large = &reactor.large[kind]
-    cdef const Connection *first = large.lists[connection.is_broker][connection.host].first
-    store(&large.oldest_ms[connection.is_broker][connection.host], 0 if first == NULL else first.progress_ms[kind])
-
-
-cdef void enlist(Reactor *reactor, int kind, Connection *connection) noexcept nogil:
-    """Reactor thread only. Append it to its list."""
-    cdef ConnectionList *members = &reactor.large[kind].lists[connection.is_broker][connection.host]
-    cdef Links *links = &connection.links[kind]
-    links.older, links.newer = members.last, NULL
-    if members.last == NULL:
-        members.first = connection
-        publish(reactor, kind, connection)
-    else:
-        members.last.links[kind].newer = connection
-    members.last = connection
-    connection.is_listed[kind] = True
-
-
-cdef void strike(Reactor *reactor, int kind, Connection *connection) noexcept nogil:
-    """Reactor thread only. Remove it from its list."""
-    cdef ConnectionList *members = &reactor.large[kind].lists[connection.is_broker][connection.host]
-    cdef Links *links = &connection.links[kind]
-    connection.is_listed[kind] = False
-    if links.newer == NULL:
-        members.last = links.older
-    else:
-        links.newer.links[kind].older = links.older
-    if links.older != NULL:
-        links.older.links[kind].newer = links.newer
-    else:
-        members.first = links.newer
-        publish(reactor, kind, connection)
+    cdef Line *line = &large.lists[connection.is_broker][connection.message.host]
+    cdef int64_t oldest_ms = 0
+    if connection.links[kind].owner != NULL:
+        unlink(line, &connection.links[kind])
+    if is_many:
+        enqueue(line, &connection.links[kind], connection)
+    if line.first != NULL:
+        oldest_ms = (<Connection *>line.first.owner).progress_ms[kind]
+    store(&large.oldest_ms[connection.is_broker][connection.message.host], oldest_ms)
 
 
 cdef void note_progress(Reactor *reactor, int kind, Connection *connection) noexcept nogil:
     """Reactor thread only. Enough came, or was taken, or the peer was kept waiting until now."""
     connection.progress_ms[kind], connection.moved[kind] = reactor.now_ms, 0
-    if connection.is_listed[kind]:
-        strike(reactor, kind, connection)
-        enlist(reactor, kind, connection)
+    if connection.links[kind].owner != NULL:
+        list_last(reactor, kind, connection, True)
 
 
 cdef void set_charge(Reactor *reactor, int kind, Connection *connection, size_t size) noexcept nogil:
     """Reactor thread only. The connection holds ``size`` bytes from now on. To be listed is progress."""
     cdef bint is_many = <int64_t>size >= reactor.shared.limits.listed_bytes_min[kind]
-    charge_host(reactor.shared.hosts, kind, connection.is_broker, connection.host,
+    cdef bint is_listed = connection.links[kind].owner != NULL
+    charge_host(reactor.shared.hosts, kind, connection.is_broker, connection.message.host,
                 <int64_t>size - <int64_t>connection.charged[kind])
-    if connection.charged[kind] == 0 or (is_many and not connection.is_listed[kind]):
+    if connection.charged[kind] == 0 or (is_many and not is_listed):
         connection.progress_ms[kind], connection.moved[kind] = reactor.now_ms, 0
     connection.charged[kind] = size
-    if is_many and not connection.is_listed[kind]:
-        enlist(reactor, kind, connection)
-    elif connection.is_listed[kind] and not is_many:
-        strike(reactor, kind, connection)
+    if is_many != is_listed:
+        list_last(reactor, kind, connection, is_many)
 
 
 cdef void note_broker(Reactor *reactor, Connection *connection, bint is_broker) noexcept nogil:
@@ -280,7 +243,7 @@ cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil:
     cdef Message *message
     if add(&shared.asked[kind], 1) != 1:
         return
-    message = new_message(SHED, 0, 0)
+    message = new_message(SHED, NULL, 0)
     if message == NULL:
         store(&shared.asked[kind], 0)
         return
@@ -313,11 +276,11 @@ cdef Connection *relieve(Reactor *reactor, int kind, Connection *adding) noexcep
             ask_to_close(shared, kind, owner)
             if not is_far_over(shared, kind) or not find_victim(shared, kind, reactor.number, &victim):
                 break
-        connection = reactor.large[kind].lists[victim.party][victim.number].first
+        connection = <Connection *>reactor.large[kind].lists[victim.party][victim.number].first.owner
         if connection == adding:
             adding = NULL
         shed(reactor, kind, connection)
-    if adding != NULL and is_far_over(shared, kind) and adding.is_listed[kind]:
+    if adding != NULL and is_far_over(shared, kind) and adding.links[kind].owner != NULL:
         shed(reactor, kind, adding)
         return NULL
     return adding

@@ -14,7 +14,7 @@ then connections that are idle.
 
 from libc.errno cimport EAGAIN, EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint16_t, uint8_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, strdup, strlen, strrchr
@@ -32,19 +32,19 @@ from rocketns._fast.connections.connection cimport (
     keep, receive_some, send_output, send_wire
 )
 from rocketns._fast.connections.hosts cimport (
-    ADDRESS_ROOM, CONNECTIONS, HOSTS, INPUT, OF_CONNECTIONS, TLS, Hosts, claim_host, join_ring, next_turn, release_host,
-    spend_token, write_peer
+    ADDRESS_ROOM, CONNECTIONS, HOSTS, INPUT, OF_CONNECTIONS, TLS, Hosts, claim_host, release_host, spend_token,
+    write_peer
 )
 from rocketns._fast.connections.messages cimport (
-    CLOSED, OPENED, OPENED_LISTENER_SHIFT, TLS_WANTED, Message, free_message, new_message, push
+    CLOSED, MOVE, OPENED, OPENED_LISTENER_SHIFT, TLS_WANTED, Message, join_ring, new_message, next_turn, push
 )
 from rocketns._fast.reactor.connection_table cimport (
     Victim, close_connection, charge_bytes, find_victim, greedy_host, insert_connection, move, note_progress,
-    release_connection, relieve, send_connection
+    release_connection, relieve
 )
 from rocketns._fast.reactor.reactor_state cimport (
-    HANDSHAKE_BYTES, IN_USE, LISTENING, NOT_USABLE, UNFINISHED_MESSAGE_BYTES, UNKNOWN, WANTED, ContextState, Shared,
-    Tls, assert_reactor, id_of, must_wait
+    DESCRIPTORS_BESIDE_MAX, HANDSHAKE_BYTES, IN_USE, LISTENING, NOT_USABLE, UNFINISHED_MESSAGE_BYTES, UNKNOWN, WANTED,
+    ContextState, Shared, Tls, assert_reactor, must_wait, send_message
 )
 from rocketns._fast.reactor.turns cimport admit, finish_turn, process_records, resume
 from rocketns._fast.system.hashing cimport hash_bytes
@@ -80,14 +80,18 @@ cdef bint may_stay(Reactor *reactor, Connection *connection) noexcept nogil:
     """
     cdef Shared *shared = reactor.shared
     cdef Hosts *hosts = shared.hosts
+    cdef uint16_t host = connection.message.host
+    cdef int64_t most = shared.limits.connections_max
     if load(&shared.policy.closes_strangers) and not admit(&shared.policy, &reactor.policy_copy, connection):
         return False
-    if load(&shared.connections) > shared.limits.connections_max or (
-        load(&shared.gone) > shared.limits.connections_max // 2 and load(&hosts.hosts[connection.host].ended)
+    if (
+        load(&shared.connections) > most
+        or connection.fd >= most + DESCRIPTORS_BESIDE_MAX
+        or (load(&shared.gone) > most // 2 and load(&hosts.hosts[host].ended))
     ):
         add(&shared.turned_away, 1)
         return False
-    return not load(&hosts.cost_ns[CONNECTIONS]) or spend_token(hosts, connection.host, OF_CONNECTIONS, reactor.now_ms)
+    return not load(&hosts.cost_ns[CONNECTIONS]) or spend_token(hosts, host, OF_CONNECTIONS, reactor.now_ms)
 
 
 cdef Reactor *next_carrier(Reactor *reactor) noexcept nogil:
@@ -106,11 +110,12 @@ cdef void begin(Reactor *reactor, int fd, uint8_t listener) noexcept nogil:
     if connection == NULL:
         close(fd)
         return
+    connection.message.kind = MOVE
     connection.fd, connection.stage, connection.ending, connection.listener = fd, NEW, FAILED, listener
     connection.active_ms, connection.idle_ms_max = reactor.now_ms, load(&shared.idle_ms_max)
     add(&shared.connections, 1)
     write_peer(fd, address, &connection.peer)
-    connection.host = claim_host(shared.hosts, address)
+    connection.message.host = claim_host(shared.hosts, address)
     if not may_stay(reactor, connection):
         release_connection(shared, connection, FAILED)
         return
@@ -123,7 +128,7 @@ cdef void begin(Reactor *reactor, int fd, uint8_t listener) noexcept nogil:
     if target == reactor:
         adopt(reactor, connection)
     else:
-        send_connection(target, connection)
+        send_message(target, &connection.message)
 
 
 cdef void accept_some(Reactor *reactor) noexcept nogil:
@@ -162,9 +167,7 @@ cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
     return False
 
 
-cdef Message *message_of_opened(
-    Reactor *reactor, const Connection *connection, const char *socket_address
-) noexcept nogil:
+cdef Message *message_of_opened(const Connection *connection, const char *socket_address) noexcept nogil:
     """Reactor thread only. NULL where there is no memory."""
     cdef char text[ADDRESS_ROOM + SOURCE_ROOM + 2]
     cdef size_t size
@@ -180,10 +183,10 @@ cdef Message *message_of_opened(
         certificate = openssl.SSL_get1_peer_certificate(connection.tls)
     if certificate != NULL:
         der_size = max(openssl.i2d_X509(certificate, NULL), 0)
-    message = new_message(OPENED, id_of(reactor, connection), size + <size_t>der_size)
+    message = new_message(OPENED, &connection.message, size + <size_t>der_size)
     if message != NULL:
         memcpy(message.data, text, size)
-        message.number = message.queued.host = connection.host
+        message.number = message.host
         message.moment = (connection.tls != NULL) | connection.listener << OPENED_LISTENER_SHIFT
     if message != NULL and der_size:
         der = message.data + size
@@ -197,21 +200,18 @@ cdef Message *message_of_opened(
 cdef bint report_opened(Reactor *reactor, Connection *connection) noexcept nogil:
     """Reactor thread only. Tell control of a connection and its peer; False where there is no memory.
 
-    The close notice is made here, so its allocation cannot fail later. Both are pushed by this thread to one queue, so
-    control sees OPENED before any frame of the connection, and CLOSED after the last.
+    This thread pushes all of its messages to one queue, so control sees OPENED before any frame of the connection, and
+    CLOSED after the last.
     """
     cdef bint keeps_address = reactor.shared.counts_clients
     cdef char socket_address[ADDRESS_ROOM]
     cdef Peer ignored
     cdef Message *message
     write_peer(connection.fd, socket_address, &ignored)
-    message = message_of_opened(reactor, connection, socket_address)
+    message = message_of_opened(connection, socket_address)
     if message == NULL:
         return False
-    connection.close_notice = new_message(CLOSED, id_of(reactor, connection), 0)
-    if connection.close_notice == NULL:
-        free_message(message)
-        return False
+    connection.message.kind = CLOSED
     if connection.is_announced and not keeps_address and not reactor.shared.limits.trusts_announced:
         free(connection.address)
         connection.address = NULL
@@ -239,7 +239,7 @@ cdef void adopt(Reactor *reactor, Connection *connection) noexcept nogil:
     if not insert_connection(reactor, connection):
         release_connection(reactor.shared, connection, FAILED)
     elif reactor.shakes_hands:
-        join_ring(reactor.waiting, &connection.queued, connection.host)
+        join_ring(reactor.waiting, &connection.message)
     elif connection.stage == CARRIED:
         if not report_opened(reactor, connection):
             connection.is_failed = True
@@ -305,8 +305,8 @@ cdef size_t read_proxy(Reactor *reactor, Connection *connection, const uint8_t *
             colon = strrchr(connection.address, c":")
             read_ip(connection.address, <size_t>(colon - connection.address), &connection.peer)
             charge_bytes(reactor, INPUT, connection, 0)
-            release_host(hosts, connection.host)
-            connection.host = claim_host(hosts, connection.address)
+            release_host(hosts, connection.message.host)
+            connection.message.host = claim_host(hosts, connection.address)
     return header.size
 
 
@@ -325,7 +325,7 @@ cdef bint reserve_handshake(Reactor *reactor, Connection *wanting, uint32_t size
     if grows:
         note_progress(reactor, TLS, wanting)
     while find_victim(reactor.shared, TLS, reactor.number, &victim):
-        other = reactor.large[TLS].lists[victim.party][victim.number].first
+        other = <Connection *>reactor.large[TLS].lists[victim.party][victim.number].first.owner
         greedy = greedy_host(reactor.shared, TLS, victim.party)
         if other == wanting or (greedy < HOSTS and greedy != victim.number):
             break
@@ -349,9 +349,8 @@ cdef bint start_tls(Reactor *reactor, Connection *connection) noexcept nogil:
         connection.tls = new_session(shared.tls.context)
         connection.shows_names = shared.tls.verifies_peers
     elif state == UNKNOWN:
-        message = new_message(TLS_WANTED, 0, 0)
+        message = new_message(TLS_WANTED, NULL, 0)
         if message != NULL:
-            message.queued.host = HOSTS
             shared.tls.state = WANTED
     pthread_mutex_unlock(&shared.tls.mutex)
     if message != NULL:
@@ -434,12 +433,12 @@ cdef bint go_on(Reactor *reactor, Connection *connection) noexcept nogil:
 cdef void note_context(Reactor *reactor) noexcept nogil:
     """Handshake thread only. Those that waited for the context begin now: so does their time."""
     cdef Connection *connection
-    cdef uint32_t index
-    for index in range(reactor.table_count):
-        connection = reactor.connections[index]
+    cdef int fd
+    for fd in range(reactor.table_end):
+        connection = reactor.connections[fd]
         if connection != NULL and connection.stage == WITHOUT_CONTEXT:
             connection.stage, connection.began_ms = BEHIND_HEADER, reactor.now_ms
-            join_ring(reactor.waiting, &connection.queued, connection.host)
+            join_ring(reactor.waiting, &connection.message)
 
 
 cdef void on_handshake_event(Reactor *reactor, Connection *connection, uint32_t events) noexcept nogil:
@@ -447,16 +446,16 @@ cdef void on_handshake_event(Reactor *reactor, Connection *connection, uint32_t 
     if connection.stage == WITHOUT_CONTEXT and events & (EPOLLERR | EPOLLHUP):
         close_connection(reactor, connection, PEER_CLOSED)
     else:
-        join_ring(reactor.waiting, &connection.queued, connection.host)
+        join_ring(reactor.waiting, &connection.message)
 
 
 cdef void step_handshakes(Reactor *reactor) noexcept nogil:
     """Handshake thread only. The next steps, in the turns of hosts, for TURN_NS."""
     cdef Connection *connection
     cdef int64_t ends_ns
-    if reactor.waiting.waiting:
+    if reactor.waiting.turns.first != NULL:
         ends_ns = monotonic_ns() + TURN_NS
-        while reactor.waiting.waiting and monotonic_ns() < ends_ns:
+        while reactor.waiting.turns.first != NULL and monotonic_ns() < ends_ns:
             connection = <Connection *>next_turn(reactor.waiting, 1)
             if go_on(reactor, connection):
                 finish_turn(reactor, connection)

@@ -11,17 +11,16 @@ All functions are for the reactor's thread.
 from libc.stdint cimport int64_t, uint32_t
 
 from rocketns._fast.connections.connection cimport ENDED, NEW, Buffer, Connection, send_answers, send_output
-from rocketns._fast.connections.hosts cimport leave_ring
 from rocketns._fast.connections.messages cimport (
-    ABORT, APPLIED, CLOSE_IDLE, CONTEXT_CHANGED, END, MOVE, REPLY, REPLY_AWAITS_DELIVERY, REPLY_GENERATION_SHIFT,
-    REPLY_TO_BROKER, RESUME, SHED, STOP, Message, drain, following, free_message
+    ABORT, CLOSE_IDLE, CONTEXT_CHANGED, END, MOVE, REPLY, REPLY_AWAITS_DELIVERY, REPLY_GENERATION_SHIFT,
+    REPLY_TO_BROKER, RESUME, SHED, STOP, Message, dequeue, drain, free_message, leave_ring
 )
 from rocketns._fast.reactor.connection_table cimport close_connection, close_some_idle, note_broker, relieve
 from rocketns._fast.reactor.opening cimport (
     accept_some, adopt, detect_plain, listen_again, note_context, on_handshake_event, step_handshakes
 )
 from rocketns._fast.reactor.reactor_state cimport (
-    DEFERRED_MAX, LATENCY_BUCKETS, LISTENING, REACTOR_SHIFT, WOKEN, find_connection, must_wait
+    LATENCY_BUCKETS, LISTENING, REACTOR_SHIFT, WOKEN, find_connection, must_wait
 )
 from rocketns._fast.reactor.turns cimport answer_deferred, end_connection, finish_turn, receive, resume, resume_stalled
 from rocketns._fast.routes.routes cimport READERS_MAX
@@ -107,7 +106,7 @@ cdef void reply(Reactor *reactor, Connection *connection, Message *message) noex
         else:
             send_answers(connection, &reactor.wire, message.data, message.size)
     if connection.in_flight == 0:
-        leave_ring(reactor.waiting, &connection.queued)  # it has no frame at control now, so it may hand one over
+        leave_ring(reactor.waiting, &connection.message)  # it has no frame at control now, so it may hand one over
     resume(reactor, connection)
     finish_turn(reactor, connection)
 
@@ -115,15 +114,12 @@ cdef void reply(Reactor *reactor, Connection *connection, Message *message) noex
 cdef void handle_message(Reactor *reactor, Message *message) noexcept nogil:
     """Reactor thread only. The message stays the caller's."""
     cdef Connection *connection
-    if message.kind == MOVE:
-        adopt(reactor, <Connection *>message.data)
-        message.data = NULL
-    elif message.kind == CONTEXT_CHANGED:
+    if message.kind == CONTEXT_CHANGED:
         note_context(reactor)
     elif message.kind == CLOSE_IDLE:
         reactor.idle_at_ms = message.moment
         if reactor.idle_left == 0:  # a check under way goes on where it is
-            reactor.idle_left = reactor.table_count
+            reactor.idle_left = reactor.table_end
         close_some_idle(reactor)
         if not reactor.is_accepting and reactor.listeners:
             listen_again(reactor, True)
@@ -134,8 +130,6 @@ cdef void handle_message(Reactor *reactor, Message *message) noexcept nogil:
         relieve(reactor, message.number, NULL)
     elif message.kind == STOP:
         reactor.is_stopping = True
-    elif message.kind == APPLIED:
-        pass  # it wakes the loop, which answers what is due
     else:
         if message.kind == REPLY:
             add(&reactor.shared.replied_bytes, -<int64_t>message.size)
@@ -159,27 +153,28 @@ cdef void handle_messages(Reactor *reactor) noexcept nogil:
     cdef Message *message
     cdef size_t handled_bytes = 0
     cdef int handled = 0
-    if reactor.pending == NULL:
-        reactor.pending = drain(&reactor.inbox)
-    while reactor.pending != NULL and handled < HANDLED_AT_ONCE_MAX and handled_bytes < HANDLED_BYTES_AT_ONCE_MAX:
-        message = reactor.pending
-        reactor.pending = following(message)
+    if reactor.pending.first == NULL:
+        drain(&reactor.inbox, &reactor.pending)
+    while reactor.pending.first != NULL and handled < HANDLED_AT_ONCE_MAX and handled_bytes < HANDLED_BYTES_AT_ONCE_MAX:
+        message = <Message *>dequeue(&reactor.pending)
         handled += 1
         handled_bytes += message.size
-        handle_message(reactor, message)
-        free_message(message)
+        if message.kind == MOVE:
+            adopt(reactor, <Connection *>message)
+        else:
+            handle_message(reactor, message)
+            free_message(message)
         add(&reactor.messages_handled, 1)
 
 
 cdef bint has_work(const Reactor *reactor) noexcept nogil:
     """Reactor thread only. Whether the last round left something to do."""
-    cdef uint32_t behind = reactor.first_deferred + reactor.deferred_count
     return (
-        reactor.pending != NULL
+        reactor.pending.first != NULL
         or reactor.may_resume
         or reactor.idle_left != 0
-        or (reactor.deferred_count != 0 and reactor.deferred[(behind - 1) % DEFERRED_MAX].rounds_left != 0)
-        or (reactor.shakes_hands and reactor.waiting.waiting != 0)
+        or (reactor.deferred_count != 0 and (<Message *>reactor.deferred.last.owner).number > load(&reactor.rounds))
+        or (reactor.shakes_hands and reactor.waiting.turns.first != NULL)
     )
 
 
@@ -189,7 +184,7 @@ cdef int wait_ms(const Reactor *reactor) noexcept nogil:
     if has_work(reactor):
         return 0
     if reactor.deferred_count:
-        due_ms = max(reactor.deferred[reactor.first_deferred].until_ms - monotonic_ms(), <int64_t>0)
+        due_ms = max((<Message *>reactor.deferred.first.owner).moment - monotonic_ms(), <int64_t>0)
         most_ms = due_ms if most_ms < 0 else min(most_ms, due_ms)
     return <int>most_ms
 
@@ -198,7 +193,6 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
     """The thread of a reactor, or that of handshakes: runs until STOP, then closes every connection."""
     cdef epoll_event events[EVENTS_AT_ONCE]
     cdef Connection *connection
-    cdef uint32_t index
     cdef int count, each
     cdef bint woken = False, was_left
     cdef int64_t sampled_ns
@@ -225,7 +219,7 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
                     measured_event(reactor, connection, events[each].events, sampled_ns)
                 elif connection != NULL:
                     on_event(reactor, connection, events[each].events)
-        if woken or reactor.pending != NULL:
+        if woken or reactor.pending.first != NULL:
             handle_messages(reactor)
             woken = False
         if reactor.may_resume:
@@ -234,10 +228,10 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
             step_handshakes(reactor)
         if reactor.idle_left:
             close_some_idle(reactor)
-        answer_deferred(reactor)
         if count < EVENTS_AT_ONCE:  # so every socket that was ready has been served
             add(&reactor.rounds, 1)
-    for index in range(reactor.table_count):
-        if reactor.connections[index] != NULL:
-            close_connection(reactor, reactor.connections[index], ENDED)
+        answer_deferred(reactor)
+    for each in range(reactor.table_end):
+        if reactor.connections[each] != NULL:
+            close_connection(reactor, reactor.connections[each], ENDED)
     disown(&reactor.thread)

@@ -12,8 +12,8 @@ from rocketns._fast.access.networks cimport NetworkTable, Peer, flags_of
 from rocketns._fast.access.policy cimport PolicyCopy, Policy
 from rocketns._fast.codec.requests cimport Layout
 from rocketns._fast.connections.connection cimport Buffer, Connection
-from rocketns._fast.connections.hosts cimport HOSTS, KINDS, HostRing, Hosts
-from rocketns._fast.connections.messages cimport Message, MessageKind, Queue, new_message, push
+from rocketns._fast.connections.hosts cimport HOSTS, KINDS, Hosts
+from rocketns._fast.connections.messages cimport HostRing, Line, Message, MessageKind, Queue, new_message, push
 from rocketns._fast.routes.asked_topics cimport Counts, Missing
 from rocketns._fast.routes.routes cimport READERS_MAX
 from rocketns._fast.routes.slots cimport LISTENERS_MAX, VIEWS_MAX, Routes
@@ -35,7 +35,6 @@ cdef enum:
     TLS_BYTES = 16 * 1024
     FRAME_COST_BYTES = 256  # the memory of a waiting frame beside its own bytes
     LATENCY_BUCKETS = 17  # of the times of lookups; the last one has no bound
-    DEFERRED_MAX = 256  # lookups of a reactor that wait for registrations, see answers.pxd
 
 # Sizes in bytes, all from the configuration. Fixed.
 cdef struct Limits:
@@ -78,15 +77,6 @@ cdef struct Tls:
     int64_t failed
     int64_t spent_ns
 
-# A lookup without a route, which waits for what came before it, see answers.pxd.
-cdef struct Deferred:
-    uint64_t connection  # its id
-    int rounds_left  # that may still find what came before it
-    int64_t until_ms  # of the monotonic clock
-    uint16_t host
-    uint32_t size
-    uint8_t *frame
-
 cdef struct Shared:
     # Fixed.
     Limits limits
@@ -119,10 +109,6 @@ cdef struct Shared:
     # Reactors write, control takes. Under its own mutex.
     Queue to_control
 
-cdef struct ConnectionList:
-    Connection *first
-    Connection *last
-
 # The connections of one reactor that hold many bytes of one kind, strangers or known ones, by host. A connection goes
 # to the end of its list with each progress. So the first of a list has made none for the longest time, and each change
 # costs the same, however many there are.
@@ -131,7 +117,7 @@ cdef struct LargeConnections:
     # Atomic: the reactor writes it, any thread reads it.
     int64_t oldest_ms[2][HOSTS]
     # Reactor thread only.
-    ConnectionList lists[2][HOSTS]
+    Line lists[2][HOSTS]
 
 cdef struct Reactor:
     # Fixed.
@@ -151,7 +137,7 @@ cdef struct Reactor:
     pthread_mutex_t routes_mutex
     Counts counts
     Missing missing
-    # This reactor holds it while it changes `connections` or `table_count`, control while it reads them. A connection
+    # This reactor holds it while it changes `connections` or `table_end`, control while it reads them. A connection
     # is freed only when it is off the table.
     pthread_mutex_t table_mutex
     # Written by who sends to `inbox`. Atomic.
@@ -171,50 +157,40 @@ cdef struct Reactor:
     bint is_stopping
     int next_reactor  # that gets a new connection
     int64_t now_ms
-    Message *pending  # taken from the inbox, not yet handled
+    Line pending  # taken from the inbox, not yet handled
     bint may_resume  # control caught up: stalled connections may hand over frames again
     bint is_resuming
-    uint32_t idle_left  # indexes below this one are not yet checked for idle connections
+    int idle_left  # descriptors below this one are not yet checked for idle connections
     int64_t idle_at_ms
     size_t turn_bytes
     bint has_accepted  # a connection came in this round: what it has sent is not read yet
-    Deferred deferred[DEFERRED_MAX]  # a ring
-    uint32_t first_deferred
-    uint32_t deferred_count
+    Line deferred  # lookups without a route, see answers.pxd
+    int deferred_count
     Wire wire  # its outgoing room is fixed: SEALED_BYTES
     int rounds_to_sample
     uint32_t sample_state
     LargeConnections large[KINDS]  # by kind
-    Connection **connections  # the connection table of `connections_max` indexes, `table_count` of them used or free
-    uint32_t table_count
-    uint32_t *free_indexes
-    uint32_t free_count
+    # The connection table, by descriptor: DESCRIPTORS_BESIDE_MAX more than `connections_max`. Those from `table_end` on
+    # were never used.
+    Connection **connections
+    int table_end
     uint32_t generation
     Buffer written  # answers of the present turn. Its room stays
     Layout layouts[LAYOUTS]
     uint8_t next_layout
     PolicyCopy policy_copy  # at least as new as that of each connection's last turn
 
-# A connection's id: the reactor's number, the index in its connection table, and the generation at that index.
+# A connection's id: the reactor's number, the descriptor, and a generation, which the reactor never uses twice.
 cdef enum:
     GENERATION_BITS = 32
-    INDEX_BITS = 24  # `connections_max` is a million at most
-    INDEX_SHIFT = GENERATION_BITS
-    REACTOR_SHIFT = GENERATION_BITS + INDEX_BITS
+    DESCRIPTOR_BITS = 24  # `connections_max` is a million at most
+    REACTOR_SHIFT = GENERATION_BITS + DESCRIPTOR_BITS
+    DESCRIPTORS_BESIDE_MAX = 4096  # of the process that are no connections: files, and other sockets
 
 # The epoll ids of the listening sockets and of the inbox's eventfd. No connection has them.
 cdef extern from "<stdint.h>" nogil:
     const uint64_t LISTENING "UINT64_MAX"
     const uint64_t WOKEN "(UINT64_MAX - 1)"
-
-
-cdef inline uint64_t id_of(const Reactor *reactor, const Connection *connection) noexcept nogil:
-    """Any thread that may read the connection."""
-    return (
-        (<uint64_t>reactor.number << REACTOR_SHIFT)
-        | (<uint64_t>connection.index << INDEX_SHIFT)
-        | connection.generation
-    )
 
 
 cdef inline void assert_reactor(const Reactor *reactor, const char *function) noexcept nogil:
@@ -223,10 +199,10 @@ cdef inline void assert_reactor(const Reactor *reactor, const char *function) no
 
 
 cdef inline Connection *find_connection(Reactor *reactor, uint64_t id) noexcept nogil:
-    """Reactor thread, or with `table_mutex`. NULL where the connection is gone: another may have its index."""
-    cdef uint32_t index = (id >> INDEX_SHIFT) & ((1 << INDEX_BITS) - 1)
-    cdef Connection *connection = reactor.connections[index] if index < reactor.table_count else NULL
-    return connection if connection != NULL and connection.generation == <uint32_t>id else NULL
+    """Reactor thread, or with `table_mutex`. NULL where the connection is gone: another may have its descriptor."""
+    cdef int fd = (id >> GENERATION_BITS) & ((1 << DESCRIPTOR_BITS) - 1)
+    cdef Connection *connection = reactor.connections[fd] if fd < reactor.table_end else NULL
+    return connection if connection != NULL and connection.message.connection == id else NULL
 
 
 cdef inline int flags_of_peer(const Policy *policy, const Peer *peer) noexcept nogil:
@@ -239,20 +215,20 @@ cdef inline bint must_wait(Reactor *reactor, const Connection *connection) noexc
     return (
         connection.is_ending
         or connection.is_failed
-        or connection.queued.is_waiting
+        or connection.message.link.owner != NULL  # it waits in the ring
         or connection.in_flight >= reactor.shared.limits.in_flight_max
         or connection.output.size > reactor.shared.limits.high_water_bytes
     )
 
 
 cdef inline bint notify_control(
-    Reactor *reactor, const Connection *connection, MessageKind kind, int number, int64_t moment
+    Reactor *reactor, const Connection *connection, MessageKind kind, int64_t number, int64_t moment
 ) noexcept nogil:
     """Reactor thread only. A message about a connection; False where there is no memory."""
-    cdef Message *message = new_message(kind, id_of(reactor, connection), 0)
+    cdef Message *message = new_message(kind, &connection.message, 0)
     if message == NULL:
         return False
-    message.number, message.moment, message.queued.host = number, moment, connection.host
+    message.number, message.moment = number, moment
     push(&reactor.shared.to_control, message)
     return True
 

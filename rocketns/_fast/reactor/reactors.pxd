@@ -1,7 +1,8 @@
 """What compiled callers may use of reactors.pyx."""
 
 from rocketns._fast.access.networks cimport Networks
-from rocketns._fast.connections.hosts cimport HostRing, HostTable
+from rocketns._fast.connections.hosts cimport HostTable
+from rocketns._fast.connections.messages cimport HostRing
 from rocketns._fast.reactor.reactor_state cimport Shared
 from rocketns._fast.routes.routes cimport RouteSlots
 

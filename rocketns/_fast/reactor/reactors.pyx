@@ -18,18 +18,18 @@ cimport cython
 from rocketns._fast.access.policy cimport DECISIONS_MAX, Digest, put_in_force, remember_frame
 from rocketns._fast.codec.wire cimport frame_size
 from rocketns._fast.connections.connection cimport FAILED, Connection, make_room
-from rocketns._fast.connections.hosts cimport HOSTS, INPUT, OUTPUT, TLS, join_ring, next_turn, release_host
+from rocketns._fast.connections.hosts cimport HOSTS, INPUT, OUTPUT, TLS, release_host
 from rocketns._fast.connections.messages cimport (
-    ABORT, APPLIED, CLOSE_IDLE, CLOSED, CONTEXT_CHANGED, DELIVERED, END, FRAME, LOOKED_UP, MOVE, OPENED,
+    ABORT, CLOSE_IDLE, CLOSED, CONTEXT_CHANGED, DELIVERED, END, FRAME, LOOKED_UP, MOVE, OPENED,
     OPENED_LISTENER_SHIFT, REFUSED, REPLY, REPLY_AWAITS_DELIVERY, REPLY_GENERATION_SHIFT, REPLY_TO_BROKER, RESUME, STOP,
-    TLS_WANTED, Message, MessageKind, drain, following, free_message, is_empty, new_message
+    TLS_WANTED, Line, Message, MessageKind, dequeue, drain, free_message, is_empty, join_ring, new_message, next_turn
 )
 from rocketns._fast.reactor.connection_table cimport (
     ANY, Victim, ask_to_close, excess, find_victim, is_far_over, release_connection
 )
 from rocketns._fast.reactor.reactor cimport run_reactor
 from rocketns._fast.reactor.reactor_state cimport (
-    DEFERRED_MAX, FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, LISTENING, NOT_USABLE, SCRATCH_BYTES, SEALED_BYTES, WOKEN,
+    DESCRIPTORS_BESIDE_MAX, FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, LISTENING, NOT_USABLE, SCRATCH_BYTES, SEALED_BYTES, WOKEN,
     Reactor, Tls, find_connection, send_message
 )
 from rocketns._fast.routes.asked_topics cimport drain_counts, drain_missed, free_counts, make_counts
@@ -67,7 +67,7 @@ cdef int deliver_one(Message *message, receiver) except -1:
     """Control only. The message is freed before the receiver is called, which may raise."""
     cdef MessageKind kind = message.kind
     cdef uint64_t connection = message.connection
-    cdef int number = message.number
+    cdef int64_t number = message.number
     cdef int64_t moment = message.moment
     cdef object content = None
     if kind == FRAME:
@@ -105,7 +105,6 @@ cdef bint watch(Reactor *reactor, int fd, uint64_t id) noexcept nogil:
 cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
     """Control only. NULL where the system lacks memory or descriptors."""
     cdef Reactor *reactor = <Reactor *>calloc(1, sizeof(Reactor))
-    cdef size_t connections_max = <size_t>shared.limits.connections_max
     if reactor == NULL:
         return NULL
     reactor.shared, reactor.number = shared, number
@@ -117,8 +116,9 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
     reactor.wire.outgoing, reactor.wire.outgoing_room = <uint8_t *>malloc(SEALED_BYTES), SEALED_BYTES
     reactor.shakes_hands = number == shared.carriers
     reactor.waiting = <HostRing *>calloc(1, sizeof(HostRing))
-    reactor.connections = <Connection **>calloc(connections_max, sizeof(Connection *))
-    reactor.free_indexes = <uint32_t *>calloc(connections_max, sizeof(uint32_t))
+    reactor.connections = <Connection **>calloc(
+        <size_t>shared.limits.connections_max + DESCRIPTORS_BESIDE_MAX, sizeof(Connection *)
+    )
     pthread_mutex_init(&reactor.routes_mutex, NULL)
     pthread_mutex_init(&reactor.table_mutex, NULL)
     pthread_mutex_init(&reactor.inbox.mutex, NULL)
@@ -131,7 +131,6 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
         or reactor.wire.outgoing == NULL
         or reactor.waiting == NULL
         or reactor.connections == NULL
-        or reactor.free_indexes == NULL
         or not watch(reactor, reactor.inbox.wake_fd, WOKEN)
     ):
         free_reactor(reactor)
@@ -139,29 +138,27 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
     return reactor
 
 
-cdef void free_messages(Shared *shared, Message *first) noexcept nogil:
-    """Control only. The messages from this one on, and the connections in them."""
+cdef void free_messages(Shared *shared, Line *messages) noexcept nogil:
+    """Control only. Messages that no reactor has handled, and connections among them."""
     cdef Message *message
-    while first != NULL:
-        message, first = first, following(first)
+    while messages.first != NULL:
+        message = <Message *>dequeue(messages)
         if message.kind == MOVE:
-            release_connection(shared, <Connection *>message.data, FAILED)
-            message.data = NULL
-        free_message(message)
+            release_connection(shared, <Connection *>message, FAILED)
+        else:
+            free_message(message)
 
 
 cdef void free_reactor(Reactor *reactor) noexcept nogil:
     """Control only, after the thread ended."""
-    cdef uint32_t index
-    free_messages(reactor.shared, reactor.pending)
-    free_messages(reactor.shared, drain(&reactor.inbox))
+    free_messages(reactor.shared, &reactor.pending)
+    free_messages(reactor.shared, &reactor.inbox.messages)
+    free_messages(reactor.shared, &reactor.deferred)
     close(reactor.epoll_fd)
     close(reactor.inbox.wake_fd)
     pthread_mutex_destroy(&reactor.routes_mutex)
     pthread_mutex_destroy(&reactor.table_mutex)
     pthread_mutex_destroy(&reactor.inbox.mutex)
-    for index in range(reactor.deferred_count):
-        free(reactor.deferred[(reactor.first_deferred + index) % DEFERRED_MAX].frame)
     free_counts(&reactor.counts)
     free(reactor.scratch_in)
     free(reactor.written.data)
@@ -169,7 +166,6 @@ cdef void free_reactor(Reactor *reactor) noexcept nogil:
     free(reactor.wire.outgoing)
     free(reactor.waiting)
     free(reactor.connections)
-    free(reactor.free_indexes)
     free(reactor)
 
 
@@ -281,8 +277,8 @@ cdef class Reactors:
                 return
             if message.kind == CLOSED or message.kind == REFUSED:
                 add(&self.shared.gone, -1)
-                add(&self.shared.hosts.hosts[message.queued.host].ended, -1)
-                release_host(self.shared.hosts, message.queued.host)
+                add(&self.shared.hosts.hosts[message.host].ended, -1)
+                release_host(self.shared.hosts, message.host)
             deliver_one(message, receiver)
 
     def done_with(self, int64_t frame_bytes, uint16_t host):
@@ -303,7 +299,7 @@ cdef class Reactors:
     def end_frame(self):
         """Control only."""
         if add(&self.shared.unapplied, -1) == 0 and load(&self.shared.deferred):
-            post_all(self, APPLIED, 0)
+            post_all(self, RESUME, 0)
 
     @property
     def is_applied(self):
@@ -419,7 +415,7 @@ cdef class Reactors:
 
     @property
     def has_news(self):
-        return self.waiting.waiting != 0 or not is_empty(&self.shared.to_control)
+        return self.waiting.turns.first != NULL or not is_empty(&self.shared.to_control)
 
     @property
     def incoming_bytes(self):
@@ -474,12 +470,10 @@ cdef class Reactors:
 
 cdef void collect(Reactors reactors) noexcept:
     """Control only. The messages that came since the last time wait for the turns of their hosts."""
-    cdef Message *message = drain(&reactors.shared.to_control)
-    cdef Message *after
-    while message != NULL:
-        after = following(message)
-        join_ring(&reactors.waiting, &message.queued, message.queued.host)
-        message = after
+    cdef Line came
+    drain(&reactors.shared.to_control, &came)
+    while came.first != NULL:
+        join_ring(&reactors.waiting, <Message *>dequeue(&came))
 
 
 cdef int post_all(Reactors reactors, MessageKind kind, int64_t moment) except -1:
@@ -501,10 +495,10 @@ cdef int post(
     size_t size, int64_t moment=0
 ) except -1:
     """Any thread. A message to one reactor, with a copy of the data."""
-    cdef Message *message = new_message(kind, connection, size)
+    cdef Message *message = new_message(kind, NULL, size)
     if message == NULL:
         raise MemoryError
-    message.number, message.moment = argument, moment
+    message.connection, message.number, message.moment = connection, argument, moment
     if size:
         memcpy(message.data, data, size)
     if kind == REPLY:

@@ -6,7 +6,6 @@ too, so they take effect in their order. All functions are for the reactor's thr
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint32_t, uint8_t
-from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from rocketns._fast.access.networks cimport MAY_LOOK_UP
@@ -20,16 +19,18 @@ from rocketns._fast.connections.connection cimport (
     WITHOUT_CONTEXT, drop, keep, make_room, receive_some, send_wire
 )
 from rocketns._fast.connections.hosts cimport (
-    INPUT, KINDS, OF_BROKERS, OF_STRANGERS, OUTPUT, REQUESTS, TLS, Hosts, join_ring, next_turn, spend_token
+    INPUT, KINDS, OF_BROKERS, OF_STRANGERS, OUTPUT, REQUESTS, TLS, Hosts, spend_token
 )
-from rocketns._fast.connections.messages cimport FRAME, DELIVERED, Message, new_message, push
+from rocketns._fast.connections.messages cimport (
+    DELIVERED, FRAME, Message, dequeue, free_message, join_ring, new_message, next_turn, push
+)
 from rocketns._fast.reactor.answers cimport answer, refuse, send_written
 from rocketns._fast.reactor.connection_table cimport (
     PROGRESS_BYTES, close_connection, charge_bytes, excess, note_progress, relieve
 )
 from rocketns._fast.reactor.reactor_state cimport (
-    DEFERRED_MAX, FRAME_COST_BYTES, SCRATCH_BYTES, TLS_BYTES, Deferred, Shared, assert_reactor, find_connection,
-    flags_of_peer, id_of, must_wait, notify_control
+    FRAME_COST_BYTES, SCRATCH_BYTES, TLS_BYTES, Shared, assert_reactor, find_connection, flags_of_peer, must_wait,
+    notify_control
 )
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_MOD, EPOLLIN, EPOLLONESHOT, EPOLLOUT, epoll_ctl, epoll_event, monotonic_ms
@@ -80,11 +81,11 @@ cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) n
             return True
         if queued <= most // 2 and connection.is_broker:
             return True
-        of_host = load(&reactor.shared.hosts.hosts[connection.host].queued_bytes)
+        of_host = load(&reactor.shared.hosts.hosts[connection.message.host].queued_bytes)
         if of_host == 0 or of_host + <int64_t>size <= SMALL_HOST_BYTES_MAX:
             if queued + <int64_t>size <= most * 3 // 8:
                 return True
-    if reactor.waiting.waiting and not reactor.is_resuming:
+    if reactor.waiting.turns.first != NULL and not reactor.is_resuming:
         return False  # others wait already
     return not is_crowded(reactor)
 
@@ -92,24 +93,16 @@ cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) n
 cdef bint hand_over(
     Reactor *reactor, Connection *connection, uint8_t *frame, size_t size, bint is_beyond_rate
 ) noexcept nogil:
-    """Reactor thread only. Give a frame to control; False where it must wait. Control refuses one beyond the rate."""
-    if not may_hand_over(reactor, connection, size):
-        join_ring(reactor.waiting, &connection.queued, connection.host)
-        return False
-    return send_to_control(reactor, connection, frame, size, is_beyond_rate)
+    """Reactor thread only. Give a frame to control; False where it must wait. Control refuses one beyond the rate.
 
-
-cdef bint send_to_control(
-    Reactor *reactor, Connection *connection, uint8_t *frame, size_t size, bint is_beyond_rate
-) noexcept nogil:
-    """Reactor thread only. False where there is no memory.
-
-    If the frame is the whole input, the input buffer goes with it, and nothing is copied. `queued_bytes` and
-    `unapplied` are raised before the push, because control may take the frame and lower them at once.
+    If the frame is the whole input, the input buffer goes with it, and nothing is copied.
     """
     cdef Message *message
     cdef bint is_whole_input = frame == connection.input.data and size == connection.input.size
-    message = new_message(FRAME, id_of(reactor, connection), 0 if is_whole_input else size)
+    if not may_hand_over(reactor, connection, size):
+        join_ring(reactor.waiting, &connection.message)
+        return False
+    message = new_message(FRAME, &connection.message, 0 if is_whole_input else size)
     if message == NULL:
         connection.is_failed = True
         return False
@@ -118,14 +111,23 @@ cdef bint send_to_control(
         memset(&connection.input, 0, sizeof(Buffer))
     else:
         memcpy(message.data, frame, size)
-    message.number, message.queued.host = is_beyond_rate, connection.host
+    send_to_control(reactor, connection, message, is_beyond_rate)
+    return True
+
+
+cdef void send_to_control(
+    Reactor *reactor, Connection *connection, Message *message, bint is_beyond_rate
+) noexcept nogil:
+    """Reactor thread only. `queued_bytes` and `unapplied` are raised before the push, because control may take the
+    frame and lower them at once."""
+    cdef int64_t size = <int64_t>message.size + FRAME_COST_BYTES
+    message.number = is_beyond_rate
     connection.in_flight += 1
-    reactor.turn_bytes += size
-    add(&reactor.shared.queued_bytes, <int64_t>size + FRAME_COST_BYTES)
-    add(&reactor.shared.hosts.hosts[connection.host].queued_bytes, <int64_t>size + FRAME_COST_BYTES)
+    reactor.turn_bytes += message.size
+    add(&reactor.shared.queued_bytes, size)
+    add(&reactor.shared.hosts.hosts[message.host].queued_bytes, size)
     add(&reactor.shared.unapplied, 1)
     push(&reactor.shared.to_control, message)
-    return True
 
 
 cdef void end_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil:
@@ -158,7 +160,7 @@ cdef bint process_frame(Reactor *reactor, Connection *connection, uint8_t *frame
     cdef int bucket = OF_BROKERS if connection.is_broker else OF_STRANGERS
     cdef size_t header_end  # control needs no more of what it refuses
     if load(&hosts.cost_ns[REQUESTS]) and not (
-        connection.is_let_through or spend_token(hosts, connection.host, bucket, reactor.now_ms)
+        connection.is_let_through or spend_token(hosts, connection.message.host, bucket, reactor.now_ms)
     ):
         header_end = HEAD_BYTES + <size_t>(read_uint32(frame + HEADER_WORD_AT) & HEADER_LENGTH_MASK)
         return refuse(reactor, connection, frame, size) or hand_over(reactor, connection, frame, header_end, True)
@@ -275,7 +277,7 @@ cdef void resume_stalled(Reactor *reactor) noexcept nogil:
     cdef Connection *connection
     assert_reactor(reactor, "resume_stalled")
     for _ in range(RESUMED_AT_ONCE_MAX):
-        if reactor.waiting.waiting == 0 or is_crowded(reactor):
+        if reactor.waiting.turns.first == NULL or is_crowded(reactor):
             reactor.may_resume = False
             return
         connection = <Connection *>next_turn(reactor.waiting, 1)
@@ -290,30 +292,28 @@ cdef void answer_deferred(Reactor *reactor) noexcept nogil:
     due. Where reactors may not answer such a lookup any more, control does."""
     cdef Shared *shared = reactor.shared
     cdef Connection *connection
-    cdef Deferred due
-    cdef Deferred *kept
-    cdef uint32_t index
+    cdef Message *message
     assert_reactor(reactor, "answer_deferred")
     reactor.has_accepted = False
-    for index in range(reactor.deferred_count):
-        kept = &reactor.deferred[(reactor.first_deferred + index) % DEFERRED_MAX]
-        kept.rounds_left = max(kept.rounds_left - 1, 0)
-    while reactor.deferred_count:
-        due = reactor.deferred[reactor.first_deferred]
-        if (due.rounds_left or load(&shared.unapplied)) and monotonic_ms() < due.until_ms:
+    while reactor.deferred.first != NULL:
+        message = <Message *>reactor.deferred.first.owner
+        if (message.number > load(&reactor.rounds) or load(&shared.unapplied)) and monotonic_ms() < message.moment:
             return
-        reactor.first_deferred = (reactor.first_deferred + 1) % DEFERRED_MAX
+        dequeue(&reactor.deferred)
         reactor.deferred_count -= 1
-        add(&shared.hosts.hosts[due.host].deferred, -1)
+        add(&shared.hosts.hosts[message.host].deferred, -1)
         add(&shared.deferred, -1)
-        connection = find_connection(reactor, due.connection)
-        if connection != NULL and not connection.is_ending:
-            if connection.access_generation != load(&shared.policy.generation) or not answer(
-                reactor, connection, due.frame, due.size, True
-            ):
-                send_to_control(reactor, connection, due.frame, due.size, False)
-            finish_turn(reactor, connection)
-        free(due.frame)
+        connection = find_connection(reactor, message.connection)
+        if connection == NULL or connection.is_ending:
+            free_message(message)
+            continue
+        if connection.access_generation == load(&shared.policy.generation) and answer(
+            reactor, connection, message.data, message.size, True
+        ):
+            free_message(message)
+        else:
+            send_to_control(reactor, connection, message, False)
+        finish_turn(reactor, connection)
 
 
 cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
@@ -358,7 +358,7 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
         if wanted & EPOLLIN and not connection.armed & EPOLLIN and connection.charged[INPUT]:
             # Its peer was kept waiting.
             note_progress(reactor, INPUT, connection)
-        event.events, event.data.u64 = wanted, id_of(reactor, connection)
+        event.events, event.data.u64 = wanted, connection.message.connection
         epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, connection.fd, &event)
         connection.armed = wanted
     for kind in range(KINDS):
