@@ -38,7 +38,7 @@ ANYONE = "anyone"
 LOG_INTERVAL_S = 10.0
 AUTHORIZATION = b"authorization"
 SCHEME = b"bearer"
-REALM = b'WWW-Authenticate: Bearer realm="rocketns"'
+REALM = b'WWW-Authenticate: Bearer realm="rocketns"\r\n'
 NOT_FOUND = refused(HTTPStatus.NOT_FOUND, "404: Not Found")
 
 log = logging.getLogger("rocketns.admin")
@@ -214,11 +214,8 @@ class TokenAccess(FollowedFile[Tokens]):
                         peer, path, SAYS[reason], f" (class {needed})" if needed else "", count)  # fmt: skip
         what = "a token" if needed is None else f"a token of the class {needed}"
         text = f"this path needs {what}: send the header Authorization: Bearer TOKEN"
-        if reason is TokenRefusal.WRONG_CLASS:
-            scope = f', error="insufficient_scope", scope="{needed}"\r\n'.encode()
-            return refused(HTTPStatus.FORBIDDEN, text, REALM + scope)
-        error = b', error="invalid_token"\r\n' if reason is TokenRefusal.WRONG_TOKEN else b"\r\n"
-        return refused(HTTPStatus.UNAUTHORIZED, text, REALM + error)
+        lacks_class = reason is TokenRefusal.WRONG_CLASS
+        return refused(HTTPStatus.FORBIDDEN if lacks_class else HTTPStatus.UNAUTHORIZED, text, REALM)
 
 
 def _token(fields: list[bytes]) -> bytes | None:

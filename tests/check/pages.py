@@ -59,9 +59,8 @@ METRICS = f"""## Metrics
 
 Made from the code by `python -m tests.check.pages`; a test compares.
 
-`GET /metrics` answers in Prometheus' text format, or in OpenMetrics where the scraper asks for it. Units are seconds
-and bytes. Counters begin with 0 at the start of the process. Histograms of times have these upper bounds, in seconds:
-{BOUNDS}.
+`GET /metrics` answers in Prometheus' text format. Units are seconds and bytes. Counters begin with 0 at the start of
+the process. Histograms of times have these upper bounds, in seconds: {BOUNDS}.
 
 No label has names of topics, brokers or clients, so the number of series does not grow with them. More than
 {SERIES_MAX} series of one metric are left out, and `{CUT}` counts that. All who ask within a second get the same text.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -129,25 +128,15 @@ def copy_kv(facts: Facts) -> Iterator[KvRow]:
             yield KvRow(namespace, key, value and value[:KV_CHARACTERS_MAX], len(value or ""))
 
 
-def copy_views(facts: Facts) -> Iterator[ViewRow | None]:
-    """All views, with how many addresses each maps."""
-    views, mapped, every = facts.context.views, Counter[str](), 0
-    for name in list(facts.tables.broker_addr_table) if views else ():
-        if (group := facts.tables.broker_addr_table.get(name)) is not None:
-            every += len(group.broker_addrs)
-            for view in views:
-                found = [view.mapping.find(name, one, addr) for one, addr in group.broker_addrs.items()]
-                mapped[view.name] += len(found) - found.count(None)
-            yield None
+def copy_views(facts: Facts) -> Iterator[ViewRow]:
+    """All views."""
     lookups, sizes = facts.lookups_of_views, facts.bytes_of_views
-    for view in views:
+    for view in facts.context.views:
         yield ViewRow(
             view=view.name,
             networks=tuple(map(str, view.networks)),
             listen=view.listen,
             rules=len(view.mapping),
-            mapped=mapped[view.name],
-            unmapped=every - mapped[view.name],
             lookups=lookups.get(view.name, 0),
             bytes=sizes.get(view.name, 0),
         )

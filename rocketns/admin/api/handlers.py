@@ -87,10 +87,8 @@ PLAIN: dict[type, dict[str, Any]] = {
 
 def document() -> dict[str, Any]:
     """The whole document, OpenAPI 3.1."""
-    paths = {f"{ROOT}/{one.name}": _get(one) for one in (*API_VALUES, *TABLES)}
     schemas: dict[str, Any] = {}
-    for row in (ErrorRow, *(one.row for one in (*API_VALUES, *TABLES))):
-        _describe(row, schemas)
+    paths = {f"{ROOT}/{one.name}": _get(one, schemas) for one in (*API_VALUES, *TABLES)}
     return {
         "openapi": "3.1.0",
         "info": {"title": "rocketns", "version": __version__,
@@ -100,16 +98,16 @@ def document() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _get(path: ApiValue | ApiTable) -> dict[str, Any]:
+def _get(path: ApiValue | ApiTable, schemas: dict[str, Any]) -> dict[str, Any]:
     """A path whose parameter is required may lack what it names."""
-    schema: dict[str, Any] = _ref(path.row)
+    schema = _ref(path.row, schemas)
     if isinstance(path, ApiTable):
-        rows, schema = schema, _object(PagePosition, {})
+        rows, schema = schema, _object(PagePosition, schemas)
         schema["required"].append("items")
         schema["properties"]["items"] = {"type": "array", "items": rows}
     described = [{"name": one.name, "in": "query", "required": one.is_required, "description": one.meaning,
                   "schema": one.schema} for one in path.parameters]  # fmt: skip
-    error = {"application/json": {"schema": _ref(ErrorRow)}}
+    error = {"application/json": {"schema": _ref(ErrorRow, schemas)}}
     plain = {"text/plain": {"schema": {"type": "string"}}}
     answers: dict[str, Any] = {
         "200": {"description": path.meaning, "content": {"application/json": {"schema": schema}}},
@@ -121,15 +119,12 @@ def _get(path: ApiValue | ApiTable) -> dict[str, Any]:
     return {"get": {"operationId": path.name, "summary": path.meaning, "parameters": described, "responses": answers}}
 
 
-def _ref(row: type) -> dict[str, str]:
-    return {"$ref": f"#/components/schemas/{row.__name__}"}
-
-
-def _describe(row: type, schemas: dict[str, Any]) -> None:
-    """Add the schema of a row, and of the rows in it."""
+def _ref(row: type, schemas: dict[str, Any]) -> dict[str, Any]:
+    """Where its schema is, which is added with those of the rows in it."""
     if row.__name__ not in schemas:
         schemas[row.__name__] = {}  # a row may have rows of its own kind
         schemas[row.__name__] = _object(row, schemas)
+    return {"$ref": f"#/components/schemas/{row.__name__}"}
 
 
 def _object(row: type, schemas: dict[str, Any]) -> dict[str, Any]:
@@ -154,6 +149,5 @@ def _schema(hint: Any, schemas: dict[str, Any]) -> dict[str, Any]:
     if isinstance(hint, EnumType):
         return {"enum": [str(one.value) for one in hint]}  # type: ignore[var-annotated]
     if is_dataclass(hint):
-        _describe(hint, schemas)  # type: ignore[arg-type]
-        return _ref(hint)  # type: ignore[arg-type]
+        return _ref(hint, schemas)  # type: ignore[arg-type]
     return dict(PLAIN[hint])

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -31,7 +30,6 @@ STALL_MS = 3_000
 PAUSES_MIN = 5
 DAY_MS = 86_400_000
 CERTIFICATE_DAYS = 14  # as the alert rule CertificateEnds
-LEVELS: tuple[Level, ...] = ("ok", "attention", "critical")
 LOST_CAUSES = ("expired", "unconfirmed", "refused", "channel_close", "channel_exception", "channel_idle")
 # Not of interest here: others make these topics, or the first message does, or the lack of brokers is the cause.
 EXPECTED = (MissingReason.GROUP, MissingReason.SYSTEM, MissingReason.CREATED, MissingReason.NO_BROKERS)
@@ -118,11 +116,6 @@ COMMANDS_MAX = 3
 COMMAND_CHARACTERS_MAX = 300
 
 
-def worst(reasons: Sequence[ReasonRow]) -> Level:
-    """The level of the worst reason."""
-    return max((one.level for one in reasons), key=LEVELS.index, default="ok")
-
-
 class StatusScene(NamedTuple):
     """What troubles are found in. ``missing``: topics that were asked for, the latest last. ``now_ms``: of the wall
     clock, as ``certificate_ends_ms``, which is None if TLS was not used yet.
@@ -162,7 +155,7 @@ def assess(scene: StatusScene) -> tuple[ReasonRow, ...]:
     """The reasons, the worst first."""
     finders = (_of_itself, _of_pauses, _of_brokers, _of_topics, _of_fleet)
     reasons = [one for find in finders for one in find(scene)]
-    reasons.sort(key=lambda one: -LEVELS.index(one.level))
+    reasons.sort(key=lambda one: one.level != "critical")
     return tuple(reasons[:REASONS_MAX])
 
 
@@ -317,13 +310,12 @@ def _raised(limit: str, most: int) -> tuple[str, ...]:
 
 
 def of_brokers(kind: str, brokers: Sequence[BrokerStateRow | LostRow], commands: tuple[str, ...]) -> ReasonRow:
-    """A reason with the ids of the brokers that it names; of lost ones also with their addresses."""
+    """A reason that names brokers with their roles; lost ones also with their addresses."""
     said: list[str | Phrase] = []
     for one in brokers[:NAMES_MAX]:
         broker, address = member(one.broker[:NAME_CHARACTERS_MAX], one.id), one.address or ""
         said.append(at_address(broker, address[:NAME_CHARACTERS_MAX]) if isinstance(one, LostRow) else broker)
-    named = reason(kind, [one.broker for one in brokers], said=said, commands=commands)
-    return replace(named, ids=tuple(one.id for one in brokers[:NAMES_MAX]))
+    return reason(kind, [one.broker for one in brokers], said=said, commands=commands)
 
 
 def reason(
@@ -341,4 +333,4 @@ def reason(
     detail = detail[:DETAIL_CHARACTERS_MAX]
     text = ": ".join(filter(None, (str(sentence), detail)))
     name = kind.partition(":")[0]
-    return ReasonRow(level, text, name, sentence, n, shown, detail, (), str(remedy), remedy, commands)
+    return ReasonRow(level, text, name, sentence, n, shown, detail, str(remedy), remedy, commands)

@@ -94,8 +94,6 @@ class ViewRow:
     networks: Annotated[tuple[str, ...], "who is in it; empty if it has a port of its own"]
     listen: Annotated[Text, "where its clients connect"]
     rules: Annotated[int, "that map addresses"]
-    mapped: Annotated[int, "addresses of brokers that clients get in another form"]
-    unmapped: Annotated[int, "addresses that they get as announced"]
     lookups: Annotated[int, "of its clients, that reactors answered since the start"]
     bytes: Annotated[int, "memory at the reactors"]
 
@@ -153,7 +151,6 @@ class ReasonRow:
     n: Annotated[int | None, "a number in the sentence, or how many topics follow from it"]
     names: Annotated[tuple[str, ...], "the first ones, 5 at most"]
     detail: Annotated[str, "why, in technical words"]
-    ids: Annotated[tuple[int, ...], "of brokers: the id beside each name, 0 is the master; otherwise empty"]
     remedy: Annotated[str, "what to do first, in English"]
     remedy_said: Annotated[Phrase, "the same in parts; other languages are found by its message"]
     commands: Annotated[tuple[str, ...], "lines for a shell or a properties file, to copy: 4 at most"]

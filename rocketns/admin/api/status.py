@@ -8,7 +8,7 @@ import socket
 from rocketns import __version__
 from rocketns.addresses import ANY_ADDRESS, bare, with_port
 from rocketns.admin.api.copies import closed_groups, copy_brokers, copy_missing
-from rocketns.admin.api.reasons import StatusScene, assess, lost_brokers, worst
+from rocketns.admin.api.reasons import StatusScene, assess, lost_brokers
 from rocketns.admin.api.rows import BrokerStateRow, MissingRow, StatusRow
 from rocketns.admin.api.tables import ApiSource
 from rocketns.server.facts import Facts
@@ -39,7 +39,7 @@ async def read_status(source: ApiSource, _: object = None) -> StatusRow:
         version=__version__,
         now=scene.now_ms,
         started=scene.now_ms - (facts.now().ms - facts.context.started_ms),
-        level=worst(reasons),
+        level=reasons[0].level if reasons else "ok",
         reasons=reasons,
         clusters=len({row.cluster for row in brokers}),
         groups=len(facts.tables.broker_addr_table),

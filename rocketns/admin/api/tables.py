@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_args
@@ -95,20 +95,13 @@ async def _with_queues(source: ApiSource, rows: Sequence[TopicRow]) -> Sequence[
     return await source.view.read(partial(copies.with_queues, rows))
 
 
-async def _history(source: ApiSource, _: object) -> Sequence[HistoryRow]:
-    return tuple(source.history.rows)
+def _kept(read: Callable[[ApiSource], Iterable[Any]]) -> Callable[[ApiSource, object], Awaitable[Sequence[Any]]]:
+    """Reads what needs no copy of control's."""
 
+    async def rows(source: ApiSource, _: object) -> Sequence[Any]:
+        return tuple(read(source))
 
-async def _events(source: ApiSource, _: object) -> Sequence[EventRow]:
-    return [worded(one) for one in source.recent.events.copy()]
-
-
-async def _name_servers(source: ApiSource, _: object) -> Sequence[Member]:
-    return source.view.facts.fleet.members
-
-
-async def _disagreements(source: ApiSource, _: object) -> Sequence[Disagreement]:
-    return source.view.facts.fleet.disagreements
+    return rows
 
 
 TABLES = (
@@ -124,19 +117,23 @@ TABLES = (
           ("-last_ms", "since_ms", "topic", "lookups"),
           (_search("topic"), _equals("reason", *MissingReason))),
     ApiTable("views", "Views: which addresses of brokers clients get", ViewRow, _copied(copies.copy_views),
-          ("view", "mapped", "unmapped", "lookups", "bytes"), (_search("view"),)),
+          ("view", "lookups", "bytes"), (_search("view"),)),
     ApiTable("kv", "Items of the KV configuration", KvRow, _copied(copies.copy_kv), ("namespace", "key", "characters"),
           (_search("namespace", "key"), _equals("namespace"))),
     ApiTable("connections", "Connections of the name server port", ConnectionRow,
           _copied(copies.copy_connections),
           ("peer", "since", "requests", "waiting", "language", "version"),
           (_search("peer"), _equals("language"))),
-    ApiTable("nameservers", "Name servers of the fleet: this one and rocketns.peers", Member, _name_servers,
+    ApiTable("nameservers", "Name servers of the fleet: this one and rocketns.peers", Member,
+          _kept(lambda source: source.view.facts.fleet.members),
           ("address", "since", "differing_brokers", "differing_topics"), (_search("address"),)),
-    ApiTable("disagreements", "What the name servers of the fleet disagree about", Disagreement, _disagreements,
+    ApiTable("disagreements", "What the name servers of the fleet disagree about", Disagreement,
+          _kept(lambda source: source.view.facts.fleet.disagreements),
           ("since", "kind", "name"),
           (_search("name"), _equals("kind", *FactKind), _FOLLOWS)),
-    ApiTable("history", "The last hour, a row each half minute", HistoryRow, _history, ("at",)),
-    ApiTable("events", "What changed lately, the newest first", EventRow, _events, ("-seq", "at", "event"),
+    ApiTable("history", "The last hour, a row each half minute", HistoryRow,
+          _kept(lambda source: source.history.rows), ("at",)),
+    ApiTable("events", "What changed lately, the newest first", EventRow,
+          _kept(lambda source: map(worded, source.recent.events.copy())), ("-seq", "at", "event"),
           (_search("text"), _equals("event"), _equals("broker"), _equals("cluster"))),
 )  # fmt: skip

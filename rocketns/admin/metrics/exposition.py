@@ -1,10 +1,10 @@
-"""``/metrics``: the families as text, in the format that the scraper asks for."""
+"""``/metrics``: the families as text, in the format that every scraper reads."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import accumulate, chain, islice
 
 from aiohttp import web
@@ -21,8 +21,7 @@ from rocketns.server.control.measures import Histogram, Measures
 
 # A text is given to all who ask within this time: a thousand scrapers cost what one does.
 TEXT_AGE_S = 1.0
-FORMATS_MAX = 8
-ACCEPT_CHARACTERS_MAX = 512
+encode, CONTENT_TYPE = choose_encoder("")  # whoever wants another format takes this one as well
 # More series of one family are left out, and counted: a label must not grow with topics, brokers or clients.
 SERIES_MAX = 250
 # A series with a longer label is left out, and its metric counted with those. No label is a name from the network.
@@ -53,24 +52,24 @@ class MetricsText(Collector):
         self._registry.register(self)
         for own in (ProcessCollector, PlatformCollector, GCCollector):
             own(registry=self._registry)
-        self._texts: dict[str, bytes] = {}
+        self._text: bytes | None = None
         self._making = asyncio.Lock()
         view.facts.measure(self._measures)
         view.facts.watch(self._tally.note)
 
-    async def answer(self, request: web.Request) -> web.Response:
+    async def answer(self, _: web.Request) -> web.Response:
         """The text, at most TEXT_AGE_S old."""
-        encode, content_type = _encoder(request.headers.get("Accept", "")[:ACCEPT_CHARACTERS_MAX])
+        view = self._view
         async with self._making:
-            text = self._texts.get(content_type)
-            if text is None:
-                states = Counter[str](row.state for row in await self._view.copy(copy_brokers))
-                self.scene = MetricsScene(self._view, self._measures, self._tally, states)
-                if len(self._texts) >= FORMATS_MAX:
-                    self._texts.clear()
-                self._texts[content_type] = text = encode(self._registry)
-                asyncio.get_running_loop().call_later(TEXT_AGE_S, self._texts.pop, content_type, None)
-        return web.Response(body=text, headers={"Content-Type": content_type})
+            if self._text is None:
+                states = Counter[str](row.state for row in await view.copy(copy_brokers))
+                self.scene = MetricsScene(view, view.facts, view.gate, self._measures, self._tally, states)
+                self._text = encode(self._registry)
+                asyncio.get_running_loop().call_later(TEXT_AGE_S, self._forget)
+            return web.Response(body=self._text, headers={"Content-Type": CONTENT_TYPE})
+
+    def _forget(self) -> None:
+        self._text = None
 
     def collect(self) -> Iterator[Metric]:
         """All families, as the client library asks for them."""
@@ -79,14 +78,6 @@ class MetricsText(Collector):
             self._cut += not is_whole
             yield metric
         yield CounterMetricFamily(CUT, CUT_MEANING, value=self._cut)
-
-
-def _encoder(accepted: str) -> tuple[Callable[[CollectorRegistry], bytes], str]:
-    """As the client library chooses it. A header that the library fails at counts as none."""
-    try:
-        return choose_encoder(accepted)
-    except (TypeError, ValueError, LookupError):
-        return choose_encoder("")
 
 
 def metric_of(family: Family, scene: MetricsScene) -> tuple[Metric, bool]:

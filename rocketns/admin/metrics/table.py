@@ -80,17 +80,11 @@ class MetricsScene:
     """All sources. ``brokers``: how many are in each state, a copy; the others are read as they are now."""
 
     view: ControlView
+    facts: Facts
+    gate: AdminGate
     measures: Measures
     tally: Tally
     brokers: Mapping[str, int]
-
-    @property
-    def facts(self) -> Facts:
-        return self.view.facts
-
-    @property
-    def gate(self) -> AdminGate:
-        return self.view.gate
 
 
 Value = float | Histogram

@@ -1,18 +1,20 @@
-"""``/api/v1/stream``: server-sent events, a message a second for all readers together.
+"""``/api/v1/stream``: server-sent events, a message a second for each reader.
 
 * ``status``: what ``/api/v1/status`` answers.
-* ``beats``: ``[[group, id, time], …]``, the brokers that were heard since the last message.
+* ``beats``: ``[[group, id, time], …]``, the brokers heard in the last HEARD_MS, so a heartbeat may come again.
 * ``changes``: the new rows of ``/api/v1/events``.
-* ``gap``: this reader was too slow, or more happened than is kept or sent. It should read everything again.
+* ``gap``: this reader was too slow, or more happened than a message may have. It should read everything again.
 
-The message is made once, whatever the number of readers, and only while there are any. A reader that is more than
-KEPT_MAX messages behind gets a gap; one that takes nothing at all is closed by the gate.
+Status and heartbeats are made once a second for all readers, and only while there are any. A reader that takes nothing
+at all is closed by the gate.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+import math
+import time
+from functools import partial
 
 from aiohttp import web
 
@@ -22,84 +24,47 @@ from rocketns.admin.api.handlers import ROOT
 from rocketns.admin.api.paging import dumps
 from rocketns.admin.api.status import read_status
 from rocketns.admin.api.tables import ApiSource
-from rocketns.admin.recent import worded
-from rocketns.admin.view import Busy, repeat
+from rocketns.admin.recent import Recent, worded
+from rocketns.admin.view import Busy
 
 PATH = f"{ROOT}/stream"
 PERIOD_S = 1.0
-KEPT_MAX = 8
+# A copy of brokers is up to a second old, and then the next message follows within SLOW_S.
+HEARD_MS = 4_000
+SLOW_S = 3.0
 CHANGES_MAX = 100  # in a message
 # Beats or changes that take more are a gap.
 MESSAGE_BYTES_MAX = 512 * 1024
 RETRY_MS = 2000
-# Between two heartbeats of a broker. Their times are of two clocks, each in whole ms.
-BEAT_MS_MIN = 10
 
 
-class Broadcast:
-    """Makes the messages and keeps the last ones."""
+class SharedNews:
+    """What all readers get, made again when it is PERIOD_S old."""
 
     def __init__(self, source: ApiSource) -> None:
         self._source = source
-        self._messages: deque[bytes] = deque(maxlen=KEPT_MAX)
-        self._made = asyncio.Condition()
-        self._task: asyncio.Task[None] | None = None
-        self._seen = 0
-        self._heard: dict[tuple[str, int], int] = {}  # the last heartbeats, by group and id
-        self.readers = 0
-        self.number = 0  # of the last message
+        self._making = asyncio.Lock()
+        self._made_s = -math.inf
+        self._status = self._beats = b""
 
-    def enter(self) -> None:
-        """One more reader. The first one starts the messages."""
-        self.readers += 1
-        if self._task is None:
-            self._seen, self._heard = self._source.recent.last, {}
-            self._task = asyncio.get_running_loop().create_task(repeat(PERIOD_S, self._send))
+    async def read(self) -> tuple[bytes, bytes]:
+        """The messages of the status, and of heartbeats."""
+        async with self._making:
+            now_s = time.monotonic()
+            if now_s - self._made_s >= PERIOD_S:
+                try:
+                    self._status = _message("status", await read_status(self._source))
+                    self._beats = await self._heard()
+                except Busy as error:
+                    self._status, self._beats = _message("busy", {"error": str(error)}), b""
+                self._made_s = now_s
+        return self._status, self._beats
 
-    def leave(self) -> None:
-        """One reader less. The last one ends the messages."""
-        self.readers -= 1
-        if not self.readers and self._task is not None:
-            self._task.cancel()
-            self._task = None
-
-    async def after(self, number: int) -> list[bytes]:
-        """The messages after this one; a gap if they are not kept any more."""
-        async with self._made:
-            await self._made.wait_for(lambda: self.number > number)
-        behind = self.number - number
-        if behind > len(self._messages):
-            return [_message("gap", {})]
-        return list(self._messages)[-behind:]
-
-    async def _send(self) -> None:
-        message = await self._next()
-        async with self._made:
-            self.number += 1
-            self._messages.append(message)
-            self._made.notify_all()
-
-    async def _next(self) -> bytes:
-        try:
-            message = _message("status", await read_status(self._source))
-            beats = await self._new_beats()
-        except Busy as error:
-            return _message("busy", {"error": str(error)})
-        recent = self._source.recent
-        last, self._seen = self._seen, recent.last
-        changes = [worded(one) for one in recent.events.copy() if last < one.seq <= self._seen]
-        if len(changes) > CHANGES_MAX:
-            return message + _message("gap", {})
-        news = (_message("beats", beats) if beats else b"") + (_message("changes", changes) if changes else b"")
-        return message + (news if len(news) <= MESSAGE_BYTES_MAX else _message("gap", {}))
-
-    async def _new_beats(self) -> list[tuple[str, int, int]]:
-        """Of brokers that were known and heard before. Others are changes."""
+    async def _heard(self) -> bytes:
+        since_ms = self._source.view.facts.now().epoch_ms - HEARD_MS
         rows = await self._source.view.copy(copy_brokers)
-        before, self._heard = self._heard, {
-            (row.broker, row.id): row.last_heartbeat for row in rows if row.last_heartbeat is not None
-        }  # fmt: skip
-        return [(*key, at) for key, at in self._heard.items() if at - before.get(key, at) >= BEAT_MS_MIN]
+        beats = [(one.broker, one.id, one.last_heartbeat) for one in rows if (one.last_heartbeat or 0) > since_ms]
+        return _message("beats", beats) if beats else b""
 
 
 def _message(event: str, value: object) -> bytes:
@@ -109,20 +74,22 @@ def _message(event: str, value: object) -> bytes:
 
 def add_stream(app: web.Application, source: ApiSource) -> None:
     """Before the server starts."""
-    broadcast = Broadcast(source)
+    app.router.add_get(PATH, partial(_stream, SharedNews(source), source.recent), allow_head=False)
 
-    async def stream(request: web.Request) -> web.StreamResponse:
-        open_stream(request)
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-        broadcast.enter()
-        try:
-            await response.prepare(request)
-            number = broadcast.number
-            await response.write(b"retry: %d\n\n" % RETRY_MS + _message("status", await read_status(source)))
-            while True:
-                messages, number = await broadcast.after(number), broadcast.number
-                await response.write(b"".join(messages))
-        finally:
-            broadcast.leave()
 
-    app.router.add_get(PATH, stream, allow_head=False)
+async def _stream(shared: SharedNews, recent: Recent, request: web.Request) -> web.StreamResponse:
+    open_stream(request)
+    response, seen = web.StreamResponse(headers={"Content-Type": "text/event-stream"}), recent.last
+    await response.prepare(request)
+    status, _ = await shared.read()
+    read_s = time.monotonic()
+    await response.write(b"retry: %d\n\n" % RETRY_MS + status)
+    while True:
+        await asyncio.sleep(PERIOD_S)
+        status, news = await shared.read()
+        before_s, read_s = read_s, time.monotonic()
+        before, seen = seen, recent.last
+        changes = [worded(one) for one in recent.events.copy() if before < one.seq <= seen]
+        news += _message("changes", changes[:CHANGES_MAX]) if changes else b""
+        is_gap = read_s - before_s > SLOW_S or len(changes) > CHANGES_MAX or len(news) > MESSAGE_BYTES_MAX
+        await response.write(status + (_message("gap", {}) if is_gap else news))

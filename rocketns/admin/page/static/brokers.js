@@ -9,6 +9,7 @@ const READ_AT_ONCE = 500;
 const BROKERS_MAX = 3000;
 const CELLS_MAX = 600;
 const BEAT_MS = 300;
+const SAME_MS = 10; // a heartbeat may come again: its time is of two clocks, each in whole ms
 
 let brokers = new Map();
 let cells = new Map();
@@ -55,12 +56,12 @@ export function noteStatus(status) {
   isStarting = status.reasons.some((reason) => reason.name === "notReady" && reason.level !== "critical");
 }
 
-// Heartbeats: [group, id, time].
+// Heartbeats of the last seconds: [group, id, time].
 export function onBeats(beats) {
   for (const [group, id, time] of beats) {
     const name = key({broker: group, id});
     const [broker, cell] = [brokers.get(name), cells.get(name)];
-    if (!broker) continue;
+    if (!broker || time - broker.lastHeartbeat < SAME_MS) continue;
     broker.lastHeartbeat = time;
     if (broker.state === "unconfirmed") broker.state = "live";
     cell?.classList.add("beat");
