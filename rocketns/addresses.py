@@ -79,6 +79,12 @@ def host_of(address: str) -> str:
     return host
 
 
+def unpacked(address: bytes) -> str:
+    """An address of 16 bytes as a text; an IPv4 one is mapped there."""
+    found = ipaddress.IPv6Address(address)
+    return str(found.ipv4_mapped or found)
+
+
 def shown_account(host: str) -> str:
     """A host as `host_of` has it, as people read it; of IPv6 the network of its first 64 bits."""
     if len(host) == _HALF_DIGITS and ":" not in host and "." not in host:

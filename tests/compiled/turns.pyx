@@ -3,12 +3,15 @@
 from libc.stdint cimport int64_t, uint16_t
 from libc.stdlib cimport calloc, free
 
+from rocketns._fast.access.networks cimport Peer, read_ip
 from rocketns._fast.connections.hosts cimport (
-    CONNECTIONS, OF_BROKERS, OF_CONNECTIONS, OF_STRANGERS, REQUESTS, TEXT_ROOM, HostTable, claim_host, find_host,
-    release_host, spend_token
+    CONNECTIONS, OF_BROKERS, OF_CONNECTIONS, OF_STRANGERS, REQUESTS, HostTable, claim_host, release_host, spend_token
 )
 from rocketns._fast.connections.messages cimport HostRing, Message, join_ring, leave_ring, next_turn
 from rocketns._fast.system.threads cimport load
+
+from rocketns.addresses import unpacked
+
 
 cdef class Waiting:
     """Connections by their numbers; each is of a host, which is a number too."""
@@ -53,18 +56,21 @@ cdef class LimitedHosts(HostTable):
     def may_ask(self, str host not None, bint is_broker, int64_t now_ms):
         return self.spend(host, OF_BROKERS if is_broker else OF_STRANGERS, REQUESTS, now_ms)
 
+    def claim(self, str host not None):
+        """The number of an IP address. It is not released."""
+        cdef bytes text = host.encode("ascii")
+        cdef Peer peer
+        read_ip(text, len(text), &peer)
+        assert peer.has_address
+        return claim_host(&self.table, peer.address)
+
     def may_connect(self, str host not None, int64_t now_ms):
         return self.spend(host, OF_CONNECTIONS, CONNECTIONS, now_ms)
 
+    def drain_refused(self):
+        return [(unpacked(host), *counts) for host, *counts in HostTable.drain_refused(self)]
+
     cdef bint spend(self, str host, int bucket, int limited, int64_t now_ms) except -1:
-        cdef bytes address = host.encode("ascii", "replace") + b":0"
-        cdef uint16_t number = claim_host(&self.table, address)
+        cdef uint16_t number = self.claim(host)
         release_host(&self.table, number)
         return not load(&self.table.cost_ns[limited]) or spend_token(&self.table, number, bucket, now_ms)
-
-
-def host_of(bytes address):
-    cdef char room[TEXT_ROOM]
-    cdef size_t length
-    cdef const char *host = find_host(address, room, &length)
-    return host[:length]

@@ -61,7 +61,7 @@ cdef struct Connection:
     # Who it is.
     int fd
     SSL *tls  # NULL: it is plain
-    char *address  # where lookups are counted by client, or a proxy announced it; else NULL
+    char *address  # as a text; behind its 0 the socket's, or an empty one if that is the same
     uint64_t address_hash
     int64_t answered  # its lookups that reactors answered. Control reads it, see `Reactors.lookups_of`. By `count_one`
     # What it waits for.

@@ -16,7 +16,7 @@ from rocketns._fast.system.sockets cimport MSG_DONTWAIT, MSG_NOSIGNAL, recv, sen
 from rocketns._fast.system.threads cimport assert_equal
 from rocketns._fast.tls.openssl cimport seal
 
-# An idle connection takes this and, where lookups are counted by client, its address.
+# An idle connection takes this and its address.
 assert_equal(sizeof(Connection), 408)
 
 cdef enum:

@@ -1,7 +1,7 @@
 """The table of hosts: for each, the bytes that its connections hold, its tokens, and counts of its work that is queued.
 
 A host has a place as long as it has a connection or work, and afterwards until another one needs the place. Places are
-found by a keyed hash of the host's name, so nobody can choose names for one place. Where all places of a set have
+found by a keyed hash of the host's address, so nobody can choose addresses for one place. Where all places of a set have
 connections, a further host shares one of them.
 
 A bucket of tokens is one number: the time until which its tokens are spent (the virtual scheduling of ITU-T I.371, also
@@ -9,20 +9,18 @@ called GCRA). It is full when that time is over, so a host that asked for nothin
 """
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint16_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint64_t, uint8_t
 
-from rocketns._fast.access.networks cimport Peer
+from rocketns._fast.access.networks cimport ADDRESS_BYTES
 from rocketns._fast.system.hashing cimport HashKey
 from rocketns._fast.system.threads cimport add, load, pthread_mutex_t, store
 
 cdef enum:
-    ADDRESS_ROOM = 96  # of host:port as `write_peer` writes it
-    TEXT_ROOM = 64  # of a host of either family, without a scope
+    SUBSCRIBER_BYTES = 8  # of an IPv6 address, which one subscriber has: the rest of it is 0
     SETS = 1024  # of places
     WAYS = 8
     HOSTS = 8192  # all places. As a host's number: nobody's
     STRIPES = 64
-    HOST_BYTES = 48
     CACHE_LINE = 64
 
 # Kinds of bytes that a connection holds: input that is not worked off, answers that the peer has not taken, and
@@ -57,7 +55,7 @@ cdef struct Host:
     int64_t users  # connections, until control has taken note of their ends
     int64_t spent_until_ns[BUCKETS]
     int64_t refused[LIMITED]  # since `HostTable.drain_refused` read it
-    char name[HOST_BYTES]
+    uint8_t address[ADDRESS_BYTES]
     # Atomic. All are 0 where the host has neither users nor work.
     int64_t charged_bytes[KINDS][2]  # of strangers and known ones
     int64_t queued_bytes  # of frames that control has not decoded
@@ -80,9 +78,7 @@ cdef struct Hosts:
     int64_t broker_bytes[KINDS]  # the part of them that connections of registered brokers hold
     int64_t largest[KINDS][2]  # of strangers and known ones: who had more than the one before, when bytes came
 
-cdef const char *find_host(const char *address, char *room, size_t *length) noexcept nogil
-cdef void write_peer(int fd, char *out, Peer *peer) noexcept nogil
-cdef uint16_t claim_host(Hosts *table, const char *address) noexcept nogil
+cdef uint16_t claim_host(Hosts *table, const uint8_t *address) noexcept nogil
 cdef void release_host(Hosts *table, uint16_t number) noexcept nogil
 cdef bint spend_token(Hosts *table, uint16_t number, int bucket, int64_t now_ms) noexcept nogil
 

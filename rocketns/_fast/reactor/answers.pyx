@@ -17,7 +17,7 @@ from rocketns._fast.codec.requests cimport (
     UNANSWERED, RouteRequest, follows_layout, learn_layout, read_request, recognise_request
 )
 from rocketns._fast.connections.connection cimport make_room, send_answers
-from rocketns._fast.connections.hosts cimport HOSTS
+from rocketns._fast.connections.hosts cimport HOSTS, SUBSCRIBER_BYTES
 from rocketns._fast.connections.messages cimport FRAME, LOOKED_UP, Message, enqueue, new_message
 from rocketns._fast.reactor.reactor_state cimport LAYOUTS, Limits, notify_control
 from rocketns._fast.routes.asked_topics cimport HOST_NUMBERS, count_lookup, note_missed
@@ -69,9 +69,6 @@ cdef extern from *:
     """
     const char *MEMBERS "ROCKETNS_MEMBERS"
     enum: MEMBERS_LENGTH "sizeof(ROCKETNS_MEMBERS) - 1"
-
-cdef enum:
-    SUBSCRIBER_BYTES = 8  # of an IPv6 address, as hosts.pyx counts them
 
 
 cdef inline int choose_view(const Reactor *reactor, const Connection *connection) noexcept nogil:

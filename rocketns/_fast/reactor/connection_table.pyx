@@ -27,14 +27,11 @@ from libc.string cimport memcpy, strlen
 
 from posix.unistd cimport close
 
-from rocketns._fast.access.networks cimport Peer
 from rocketns._fast.connections.connection cimport (
     CARRIED, ENDED, FAILED, IDLE, PEER_CLOSED, STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE, TLS_FAILED,
     TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT_IN_ALL, WITHOUT_CONTEXT, drop
 )
-from rocketns._fast.connections.hosts cimport (
-    ADDRESS_ROOM, BROKERS, KINDS, OUTPUT, STRANGERS, charge_host, release_host, write_peer
-)
+from rocketns._fast.connections.hosts cimport BROKERS, KINDS, OUTPUT, STRANGERS, charge_host, release_host
 from rocketns._fast.connections.messages cimport (
     MOVE, REFUSED, SHED, Line, Message, enqueue, leave_ring, new_message, push, unlink
 )
@@ -105,19 +102,12 @@ cdef void release_connection(Shared *shared, Connection *connection, int ending)
 
 cdef void refuse_connection(Connection *connection, const char *reason) noexcept nogil:
     """Reactor thread only. Let control hear of its end, unless there is no memory."""
-    cdef char socket_address[ADDRESS_ROOM]
-    cdef const char *shown = connection.address
     cdef Message *message = &connection.message
-    cdef size_t length
-    cdef Peer ignored
-    if shown == NULL:
-        write_peer(connection.fd, socket_address, &ignored)
-        shown = socket_address
-    length = strlen(shown) + 1
+    cdef size_t length = strlen(connection.address) + 1
     message.data = <uint8_t *>malloc(length + strlen(reason))
     if message.data != NULL:
         message.kind, message.size = REFUSED, length + strlen(reason)
-        memcpy(message.data, shown, length)
+        memcpy(message.data, connection.address, length)
         memcpy(message.data + length, reason, strlen(reason))
 
 

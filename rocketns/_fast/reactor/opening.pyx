@@ -17,14 +17,14 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint16_t, uint8_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, strdup, strlen, strrchr
+from libc.string cimport memcpy, strchr, strlen, strncmp, strrchr
 
 from posix.unistd cimport close
 
-from rocketns._fast.access.networks cimport Peer, flags_of, read_ip
+from rocketns._fast.access.networks cimport flags_of, read_ip, read_socket_address
 from rocketns._fast.access.policy cimport refresh_policy
 from rocketns._fast.codec.proxy_header cimport (
-    DETECTION_BYTES, SOURCE_ROOM, UNFINISHED, WRONG, Header, ProxyHeader, is_proxied, read_header
+    DETECTION_BYTES, UNFINISHED, WRONG, Header, ProxyHeader, is_proxied, read_header
 )
 from rocketns._fast.connections.connection cimport (
     BEHIND_HEADER, CARRIED, DETECTING, FAILED, NEW, NO_CERTIFICATE, NOT_TLS, PEER_CLOSED, SHAKING_HANDS,
@@ -32,8 +32,7 @@ from rocketns._fast.connections.connection cimport (
     keep, receive_some, send_output, send_wire
 )
 from rocketns._fast.connections.hosts cimport (
-    ADDRESS_ROOM, CONNECTIONS, HOSTS, INPUT, OF_CONNECTIONS, TLS, Hosts, claim_host, release_host, spend_token,
-    write_peer
+    CONNECTIONS, HOSTS, INPUT, OF_CONNECTIONS, TLS, Hosts, claim_host, release_host, spend_token
 )
 from rocketns._fast.connections.messages cimport (
     CLOSED, MOVE, OPENED, OPENED_LISTENER_SHIFT, TLS_WANTED, Message, join_ring, new_message, next_turn, push
@@ -49,8 +48,9 @@ from rocketns._fast.reactor.reactor_state cimport (
 from rocketns._fast.reactor.turns cimport admit, finish_turn, process_records, resume
 from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport (
-    EPOLL_CTL_MOD, EPOLLERR, EPOLLHUP, EPOLLIN, IPPROTO_TCP, MSG_DONTWAIT, MSG_PEEK, SO_RCVBUF, SO_SNDBUF, SOCK_CLOEXEC,
-    SOCK_NONBLOCK, SOL_SOCKET, TCP_NODELAY, accept4, epoll_ctl, epoll_event, monotonic_ns, recv, set_int
+    EPOLL_CTL_MOD, EPOLLERR, EPOLLHUP, EPOLLIN, IPPROTO_TCP, MSG_DONTWAIT, MSG_PEEK, NI_NUMERICHOST, NI_NUMERICSERV,
+    SO_RCVBUF, SO_SNDBUF, SOCK_CLOEXEC, SOCK_NONBLOCK, SOL_SOCKET, TCP_NODELAY, accept4, asprintf, epoll_ctl,
+    epoll_event, getnameinfo, monotonic_ns, recv, set_int, sockaddr, sockaddr_storage, socklen_t
 )
 from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock
 from rocketns._fast.tls.openssl cimport HAS_FAILED, IS_DONE, X509, Progress, new_session, openssl, shake_hands
@@ -60,6 +60,8 @@ cdef enum:
     TURN_NS = 2_000_000  # of the handshake thread; then events and messages are looked at
     RECEIVED_AT_ONCE_MAX = 16 * 1024
     HANDSHAKE_MAGIC_CODE = 0x16  # the first byte of a TLS connection
+    HOST_ROOM = 80
+    PORT_ROOM = 8
 
 
 cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil:
@@ -100,13 +102,41 @@ cdef Reactor *next_carrier(Reactor *reactor) noexcept nogil:
     return reactor.shared.reactors[reactor.next_reactor]
 
 
-cdef void begin(Reactor *reactor, int fd, uint8_t listener) noexcept nogil:
+cdef bint set_address(Connection *connection, const char *address, const char *behind) noexcept nogil:
+    """The thread of the connection only. False where there is no memory."""
+    cdef char *both
+    if asprintf(&both, "%s%c%s%c", address, 0, behind, 0) < 0:
+        return False
+    free(connection.address)
+    connection.address = both
+    return True
+
+
+cdef bint name_peer(Connection *connection, const sockaddr_storage *address) noexcept nogil:
+    """Reactor thread only. Set the address to host:port; False where there is no memory.
+
+    An IPv4 peer of a socket for both families is ::ffff:10.0.0.1 there, and is written as IPv4:
+    `rocketns.addresses.unmapped`.
+    """
+    cdef char host[HOST_ROOM]
+    cdef char port[PORT_ROOM]
+    cdef char text[HOST_ROOM + PORT_ROOM]
+    cdef const char *shown = host
+    if getnameinfo(<const sockaddr *>address, sizeof(sockaddr_storage), host, HOST_ROOM, port, PORT_ROOM,
+                   NI_NUMERICHOST | NI_NUMERICSERV) != 0:
+        return False
+    if strncmp(host, "::ffff:", 7) == 0 and strchr(host, b".") != NULL:
+        shown = &host[7]
+    snprintf(text, sizeof(text), "%s:%s", shown, <char *>port)
+    return set_address(connection, text, b"")
+
+
+cdef void begin(Reactor *reactor, int fd, const sockaddr_storage *address, uint8_t listener) noexcept nogil:
     """Reactor thread only. Make a connection of an accepted socket, for the reactor whose turn it is. One that may not
     stay is closed at once: if it were kept waiting, it would have a descriptor."""
     cdef Shared *shared = reactor.shared
     cdef Reactor *target = next_carrier(reactor)
     cdef Connection *connection = <Connection *>calloc(1, sizeof(Connection))
-    cdef char address[ADDRESS_ROOM]
     if connection == NULL:
         close(fd)
         return
@@ -114,9 +144,9 @@ cdef void begin(Reactor *reactor, int fd, uint8_t listener) noexcept nogil:
     connection.fd, connection.stage, connection.ending, connection.listener = fd, NEW, FAILED, listener
     connection.active_ms, connection.idle_ms_max = reactor.now_ms, load(&shared.idle_ms_max)
     add(&shared.connections, 1)
-    write_peer(fd, address, &connection.peer)
-    connection.message.host = claim_host(shared.hosts, address)
-    if not may_stay(reactor, connection):
+    read_socket_address(address, &connection.peer)
+    connection.message.host = claim_host(shared.hosts, connection.peer.address)
+    if not may_stay(reactor, connection) or not name_peer(connection, address):
         release_connection(shared, connection, FAILED)
         return
     reactor.has_accepted = True
@@ -134,17 +164,20 @@ cdef void begin(Reactor *reactor, int fd, uint8_t listener) noexcept nogil:
 cdef void accept_some(Reactor *reactor) noexcept nogil:
     """Reactor thread only. One of the listening sockets has connections."""
     cdef int listener, fd
+    cdef sockaddr_storage address
+    cdef socklen_t length
     assert_reactor(reactor, "accept_some")
     for listener in range(reactor.listeners):
         for _ in range(ACCEPTED_AT_ONCE_MAX):
-            fd = accept4(reactor.listen_fds[listener], NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)
+            length = sizeof(address)
+            fd = accept4(reactor.listen_fds[listener], <sockaddr *>&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC)
             if fd < 0 and errno == EINTR:
                 continue
             if fd < 0:
                 if errno == EMFILE or errno == ENFILE or errno == ENOBUFS or errno == ENOMEM:
                     listen_again(reactor, False)
                 break
-            begin(reactor, fd, <uint8_t>listener)
+            begin(reactor, fd, &address, <uint8_t>listener)
 
 
 cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
@@ -167,62 +200,38 @@ cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
     return False
 
 
-cdef Message *message_of_opened(const Connection *connection, const char *socket_address) noexcept nogil:
-    """Reactor thread only. NULL where there is no memory."""
-    cdef char text[ADDRESS_ROOM + SOURCE_ROOM + 2]
-    cdef size_t size
-    cdef X509 *certificate = NULL
-    cdef int der_size = 0
-    cdef unsigned char *der
-    cdef Message *message
-    if connection.is_announced:
-        size = <size_t>snprintf(text, sizeof(text), "%s%c%s%c", connection.address, 0, socket_address, 0)
-    else:
-        size = <size_t>snprintf(text, sizeof(text), "%s%c%c", socket_address, 0, 0)
-    if connection.tls != NULL and connection.shows_names:
-        certificate = openssl.SSL_get1_peer_certificate(connection.tls)
-    if certificate != NULL:
-        der_size = max(openssl.i2d_X509(certificate, NULL), 0)
-    message = new_message(OPENED, &connection.message, size + <size_t>der_size)
-    if message != NULL:
-        memcpy(message.data, text, size)
-        message.number = message.host
-        message.moment = (connection.tls != NULL) | connection.listener << OPENED_LISTENER_SHIFT
-    if message != NULL and der_size:
-        der = message.data + size
-        openssl.i2d_X509(certificate, &der)
-    if certificate != NULL:
-        openssl.X509_free(certificate)
-        openssl.ERR_clear_error()
-    return message
-
-
 cdef bint report_opened(Reactor *reactor, Connection *connection) noexcept nogil:
     """Reactor thread only. Tell control of a connection and its peer; False where there is no memory.
 
     This thread pushes all of its messages to one queue, so control sees OPENED before any frame of the connection, and
     CLOSED after the last.
     """
-    cdef bint keeps_address = reactor.shared.counts_clients
-    cdef char socket_address[ADDRESS_ROOM]
-    cdef Peer ignored
+    cdef size_t length = strlen(connection.address), size = length + strlen(connection.address + length + 1) + 2
+    cdef X509 *certificate = NULL
+    cdef int der_size = 0
+    cdef unsigned char *der
     cdef Message *message
-    write_peer(connection.fd, socket_address, &ignored)
-    message = message_of_opened(connection, socket_address)
-    if message == NULL:
-        return False
-    connection.message.kind = CLOSED
-    if connection.is_announced and not keeps_address and not reactor.shared.limits.trusts_announced:
-        free(connection.address)
-        connection.address = NULL
-    if keeps_address and not connection.is_announced:
-        connection.address = strdup(socket_address)
-    if connection.address != NULL:
-        connection.address_hash = hash_bytes(
-            <const uint8_t *>connection.address, strlen(connection.address), &reactor.shared.routes.key
-        )
-    push(&reactor.shared.to_control, message)
-    return True
+    if connection.tls != NULL and connection.shows_names:
+        certificate = openssl.SSL_get1_peer_certificate(connection.tls)
+    if certificate != NULL:
+        der_size = max(openssl.i2d_X509(certificate, NULL), 0)
+    message = new_message(OPENED, &connection.message, size + <size_t>der_size)
+    if message != NULL:
+        memcpy(message.data, connection.address, size)
+        der = message.data + size
+        if der_size:
+            openssl.i2d_X509(certificate, &der)
+        message.moment = (connection.tls != NULL) | connection.listener << OPENED_LISTENER_SHIFT
+        if reactor.shared.counts_clients:
+            connection.address_hash = hash_bytes(
+                <const uint8_t *>connection.address, length, &reactor.shared.routes.key
+            )
+        connection.message.kind = CLOSED
+        push(&reactor.shared.to_control, message)
+    if certificate != NULL:
+        openssl.X509_free(certificate)
+        openssl.ERR_clear_error()
+    return message != NULL
 
 
 cdef void adopt(Reactor *reactor, Connection *connection) noexcept nogil:
@@ -294,8 +303,7 @@ cdef size_t read_proxy(Reactor *reactor, Connection *connection, const uint8_t *
         return 0
     connection.stage = BEHIND_HEADER
     if header.source[0]:
-        connection.address = strdup(header.source)
-        if connection.address == NULL:
+        if not set_address(connection, header.source, connection.address):
             fail(connection, FAILED)
             return 0
         connection.is_announced = True
@@ -306,7 +314,7 @@ cdef size_t read_proxy(Reactor *reactor, Connection *connection, const uint8_t *
             read_ip(connection.address, <size_t>(colon - connection.address), &connection.peer)
             charge_bytes(reactor, INPUT, connection, 0)
             release_host(hosts, connection.message.host)
-            connection.message.host = claim_host(hosts, connection.address)
+            connection.message.host = claim_host(hosts, connection.peer.address)
     return header.size
 
 

@@ -27,7 +27,6 @@ cdef extern from "<sys/socket.h>" nogil:
     struct sockaddr_storage:
         pass
     int accept4(int fd, sockaddr *address, socklen_t *length, int flags)
-    int getpeername(int fd, sockaddr *address, socklen_t *length)
     int setsockopt(int fd, int level, int name, const void *value, socklen_t length)
     const int AF_INET, AF_INET6
     const int SOCK_NONBLOCK, SOCK_CLOEXEC, SOL_SOCKET, SO_SNDBUF, SO_RCVBUF, MSG_PEEK, MSG_NOSIGNAL, MSG_DONTWAIT
@@ -59,6 +58,9 @@ cdef extern from * nogil:
     int epoll_wait "rocketns_epoll_wait"(int epoll_fd, epoll_event *events, int most, int timeout_ms)
     ssize_t recv "rocketns_recv"(int fd, void *data, size_t room, int flags)
     ssize_t send "rocketns_send"(int fd, const void *data, size_t size, int flags)
+
+cdef extern from "<stdio.h>" nogil:
+    int asprintf(char **text, const char *format, ...)
 
 cdef extern from "<netinet/in.h>" nogil:
     const int IPPROTO_TCP

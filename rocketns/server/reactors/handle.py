@@ -13,7 +13,7 @@ from rocketns._fast.connections.hosts import HostTable
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.access.policy import Policy
-from rocketns.addresses import shown_account
+from rocketns.addresses import host_of, shown_account, unpacked
 from rocketns.config import Configuration, Limits
 from rocketns.config.address_texts import Network, packed
 from rocketns.config.tls import TlsMode
@@ -128,13 +128,13 @@ class RateWatch:
         limits = self._limits.host_requests_per_second, self._limits.host_connections_per_second
         rows = self._hosts.drain_refused()
         for kind, (what, done, name) in enumerate(REFUSED):
-            by_host = {host: numbers[kind] for host, *numbers in rows if numbers[kind]}
+            by_host = {shown_account(host_of(f"{unpacked(host)}:0")): row[kind] for host, *row in rows if row[kind]}
             first = sorted(by_host, key=lambda host: (-by_host[host], host))[:HOSTS_NAMED_MAX]
             for host in first:
                 log.warning("%ss of %s beyond rocketns.%s=%d: %d were %s in the last %d s. If they are wanted, raise "
                             "the property in the configuration file and send SIGHUP",
-                            what, shown_account(host), name, limits[kind], by_host[host], done, REPORT_INTERVAL_S,
-                            extra={"host": shown_account(host), "refused": by_host[host]})  # fmt: skip
+                            what, host, name, limits[kind], by_host[host], done, REPORT_INTERVAL_S,
+                            extra={"host": host, "refused": by_host[host]})  # fmt: skip
             others = totals[kind] - sum(by_host[host] for host in first)
             if others > 0:
                 log.warning("%ss of other hosts beyond rocketns.%s=%d: %d were %s in the last %d s",

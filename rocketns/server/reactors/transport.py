@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import socket
 import threading
@@ -12,7 +11,7 @@ from collections.abc import Collection, Iterator
 
 from rocketns._fast.connections.connection import Ending
 from rocketns._fast.reactor.reactors import Reactors
-from rocketns.addresses import host_of
+from rocketns.addresses import host_of, unpacked
 from rocketns.config import Configuration
 from rocketns.logtext import LogLimiter
 from rocketns.protocol.codes import language_name
@@ -170,8 +169,7 @@ DELIVERING_US_MAX = 5_000  # then requests are answered, and sockets, signals an
 
 def _gone(packed: bytes) -> TopicAsker:
     """A peer whose connection has ended: its port is not known any more."""
-    found = ipaddress.IPv6Address(packed)
-    host = str(found.ipv4_mapped or found)
+    host = unpacked(packed)
     return TopicAsker(host_of(f"{host}:0"), host)
 
 
