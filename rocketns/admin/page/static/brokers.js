@@ -165,11 +165,11 @@ const KEYS = {
 
 function showRows() {
   const by = KEYS[list.column];
-  const found = matching().map(([state, broker]) => [by(state, broker), broker])
+  const found = matching().map(([state, broker]) => [by(state, broker), broker, state])
     .sort(([one], [other]) => list.down ? compared(other, one) : compared(one, other));
   list.at = Math.max(0, Math.min(list.at, Math.floor((found.length - 1) / ROWS) * ROWS));
   const shown = found.slice(list.at, list.at + ROWS);
-  byId("brokers").replaceChildren(...shown.map(([, broker]) => brokerRow(broker)));
+  byId("brokers").replaceChildren(...shown.map(([, broker, state]) => brokerRow(state, broker)));
   list.count(shown.length, found.length, totalOf(found.length));
 }
 
@@ -179,8 +179,7 @@ function totalOf(found) {
   return found > ROWS ? _("%(n)s (%(all)s brokers in all)", values) : _("%(n)s of %(all)s brokers shown", values);
 }
 
-function brokerRow(broker) {
-  const state = stateOf(broker);
+function brokerRow(state, broker) {
   const [text, level] = STATES[state];
   const topics = broker.state !== "lost" && broker.id === 0 ? [" · ", linked("topicsOf", broker.broker, _("topics"))] : [];
   const where = [broker.address, broker.cluster, broker.zone].filter(Boolean).flatMap((one) => [whole(one), " "]);
@@ -200,10 +199,7 @@ function heardCell(broker) {
   if (silent === null) return make("td", "", _("never heard"));
   const ago = whole(_("%(age)s ago", {age: age(silent)}));
   if (!broker.timeoutMs) return make("td", "", ago);
-  const bar = make("meter", "bar");
-  Object.assign(bar, {min: 0, max: broker.timeoutMs, high: broker.lateMs, optimum: 0,
-    value: Math.min(silent, broker.timeoutMs), ariaLabel: _("share of the time-out")});
-  return make("td", "", ago, bar, make("div", "quiet", _("time-out %(limit)s", {limit: age(broker.timeoutMs)})));
+  return make("td", "", ago, make("div", "quiet", _("time-out %(limit)s", {limit: age(broker.timeoutMs)})));
 }
 
 export function startTable() {

@@ -95,18 +95,8 @@ function start() {
   setInterval(() => { showLive(); if (!document.hidden) showBrokers(); }, REDRAW_MS);
 }
 
-// The other language has the same topic.
-function startSwitch() {
-  const copyHash = () => {
-    for (const link of byId("languages").children) link.hash = location.hash;
-  };
-  addEventListener("hashchange", copyHash);
-  copyHash();
-}
-
 translatePage();
 document.documentElement.classList.add("ready");
-startSwitch();
 setText(byId("zone"), _("times of %(zone)s", {zone: Intl.DateTimeFormat().resolvedOptions().timeZone}));
 // One request shows whether a token is missing. The page is loaded again when there is one.
 read("status").then(onStatus).catch(() => undefined).then(() => {
