@@ -14,7 +14,7 @@ the bytes that are there, and with limits.
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport INT32_MAX, int64_t, uint32_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memchr, memcmp, memcpy
 
 from rocketns._fast.codec.compact_json cimport (
@@ -253,13 +253,8 @@ def parse_json(const unsigned char[::1] body, queue_data, RegisteredTopics regis
         return None
 
 
-cdef enum:
-    NUMBERS = 3
-
-cdef enum Walk:
-    REFUSED = -1
-    UNFINISHED = 0
-    MATCHED = 1
+class UnfinishedBlocks(ValueError):
+    """The blocks go on behind the bytes."""
 
 
 # The blocks of an inflated body. Each of the topics and of the mappings is behind its length.
@@ -270,56 +265,51 @@ cdef struct Blocks:
     Cursor mappings
 
 
-cdef inline Walk read_number(Cursor *cursor, int64_t *number) noexcept nogil:
+cdef int64_t read_number(Cursor *cursor) except? -1:
     if left(cursor) < LENGTH_BYTES:
-        return UNFINISHED
-    number[0] = <int32_t>read_uint32(cursor.at)
+        raise UnfinishedBlocks("End of compressed data has reached")
     cursor.at += LENGTH_BYTES
-    return MATCHED
+    return <int32_t>read_uint32(cursor.at - LENGTH_BYTES)
 
 
-cdef inline Walk read_block(Cursor *cursor, int64_t bytes_min, Cursor *block) noexcept nogil:
-    cdef int64_t length
-    cdef Walk walk = read_number(cursor, &length)
-    if walk != MATCHED:
-        return walk
-    if length < bytes_min or length > BLOCK_BYTES_MAX:
-        return REFUSED
+cdef int read_block(Cursor *cursor, int64_t bytes_min, Cursor *block) except -1:
+    cdef int64_t length = read_number(cursor)
+    if length < bytes_min:
+        raise ValueError(f"a block of {length} bytes where {bytes_min} are the fewest")
+    if length > BLOCK_BYTES_MAX:
+        raise ValueError(f"a block of more than {BLOCK_BYTES_MAX} bytes")
     if <size_t>length > left(cursor):
-        return UNFINISHED
+        raise UnfinishedBlocks("End of compressed data has reached")
     block.at = cursor.at
     cursor.at += length
     block.end = cursor.at
-    return MATCHED
+    return 0
 
 
-cdef Walk read_list(Cursor *cursor, int64_t most, int64_t bytes_min, Cursor *blocks) noexcept nogil:
+cdef int read_list(Cursor *cursor, int64_t most, int64_t bytes_min, Cursor *blocks) except -1:
     """Blocks behind their number."""
     cdef Cursor block
-    cdef int64_t count
-    cdef Walk walk = read_number(cursor, &count)
-    if walk == MATCHED and count > most:
-        return REFUSED
+    cdef int64_t count = read_number(cursor)
+    if count > most:
+        raise ValueError(f"more than {most} blocks")
     blocks.at = cursor.at
-    while walk == MATCHED and count > 0:  # Java's loops take a negative count too
-        walk = read_block(cursor, bytes_min, &block)
+    while count > 0:  # Java's loops take a negative count too
+        read_block(cursor, bytes_min, &block)
         count -= 1
     blocks.end = cursor.at
-    return walk
+    return 0
 
 
-cdef Walk split_body(const unsigned char[::1] data, bint mappings, Blocks *blocks) noexcept:
-    """What follows the last block is not looked at."""
+cdef int split_body(const unsigned char[::1] data, bint mappings, Blocks *blocks) except -1:
+    """What follows the last block is not looked at. ValueError where a length or a count is beyond its limits."""
     cdef Cursor cursor = cursor_of(data)
-    cdef Walk walk = read_block(&cursor, 0, &blocks.version)
-    if walk == MATCHED:
-        walk = read_list(&cursor, BLOCKS_MAX, TOPIC_LINE_BYTES_MIN, &blocks.topics)
-    if walk == MATCHED:
-        walk = read_block(&cursor, 0, &blocks.filters)
+    read_block(&cursor, 0, &blocks.version)
+    read_list(&cursor, BLOCKS_MAX, TOPIC_LINE_BYTES_MIN, &blocks.topics)
+    read_block(&cursor, 0, &blocks.filters)
     blocks.mappings.at = blocks.mappings.end = cursor.at
-    if walk == MATCHED and mappings:
-        walk = read_list(&cursor, MAPPINGS_MAX, MAPPING_BYTES_MIN, &blocks.mappings)
-    return walk
+    if mappings:
+        read_list(&cursor, MAPPINGS_MAX, MAPPING_BYTES_MIN, &blocks.mappings)
+    return 0
 
 
 cdef inline Cursor next_block(Cursor *blocks) noexcept nogil:
@@ -332,38 +322,23 @@ cdef inline Cursor next_block(Cursor *blocks) noexcept nogil:
 
 def needs_more(const unsigned char[::1] data, bint mappings):
     cdef Blocks blocks
-    return split_body(data, mappings, &blocks) == UNFINISHED
-
-
-cdef int32_t read_int(Cursor *line) except? -1:
-    """A number up to the next blank or the end, as Integer.parseInt reads one in ASCII. ValueError."""
-    cdef bint is_negative = take(line, c'-')
-    cdef int64_t number = 0
-    cdef const uint8_t *first
-    if not is_negative:
-        take(line, c'+')
-    first = line.at
-    while left(line) and c'0' <= line.at[0] <= c'9' and number <= INT32_MAX:
-        number = number * 10 + (line.at[0] - c'0')
-        line.at += 1
-    if line.at == first or number > <int64_t>INT32_MAX + is_negative or (left(line) and line.at[0] != c' '):
-        raise ValueError("a topic line has no number where one belongs")
-    return <int32_t>(-number if is_negative else number)
+    try:
+        split_body(data, mappings, &blocks)
+    except ValueError as error:
+        return isinstance(error, UnfinishedBlocks)
+    return False
 
 
 cdef int read_line(Cursor *line, Topic *topic) except -1:
     """A topic's name, read and write queues, permission, filter type; attributes are not needed. ValueError."""
     cdef const uint8_t *space = <const uint8_t *>memchr(line.at, c' ', left(line)) if left(line) else NULL
-    if space == NULL:
-        raise ValueError("a topic line has fewer than five parts")
-    topic.key.start, topic.key.length = line.at, <size_t>(space - line.at)
+    topic.key.start, topic.key.length = line.at, left(line) if space == NULL else <size_t>(space - line.at)
     topic.name = topic.key
+    line.at += topic.key.length
     topic.numbers[SYS_FLAG] = 0
-    line.at = space
-    for index in range(NUMBERS):
-        if not take(line, c' ') or left(line) == 0:
-            raise ValueError("a topic line has fewer than five parts")
-        topic.numbers[index] = read_int(line)
+    for index in range(SYS_FLAG):
+        if not take(line, c' ') or not scan_int(line, &topic.numbers[index]):
+            raise ValueError("a topic line has no number where one belongs")
     if not match_bytes(line, " SINGLE_TAG", 11) and not match_bytes(line, " MULTI_TAG", 10):
         raise ValueError("a topic line has no filter type")
     if left(line) and line.at[0] != c' ':
@@ -381,8 +356,7 @@ def read_blocks(const unsigned char[::1] data, bint mappings, queue_data, Regist
     cdef _Topics topics = _Topics(queue_data, registered)
     cdef Topic topic
     cdef list infos = []
-    if split_body(data, mappings, &blocks) != MATCHED:
-        raise ValueError("End of compressed data has reached")
+    split_body(data, mappings, &blocks)
     while left(&blocks.topics):
         block = next_block(&blocks.topics)
         read_line(&block, &topic)
