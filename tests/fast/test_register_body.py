@@ -256,7 +256,7 @@ def test_static_topics_are_what_they_are_in_the_whole_body(written: str, other: 
 
 
 def test_static_topics_that_only_the_lenient_parser_takes_are_declined() -> None:
-    """The parser reads whole bodies of up to 64 KiB; here it would see only a part of one."""
+    """The lenient parser reads whole bodies of up to 16 KiB; here it would see only a part of one."""
     assert fast(STATIC.replace('"Ü":{"bname"'.encode(), '/**/"Ü":{"bname"'.encode())) == DECLINED
 
 

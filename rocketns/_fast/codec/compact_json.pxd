@@ -172,36 +172,11 @@ cdef inline bint next_member(Cursor *cursor, Reading *reading, Text *key) noexce
     return False
 
 
-cdef inline bint skip_brackets(Cursor *cursor) noexcept nogil:
-    """Moves behind the bracket that closes the one at the cursor. Looks only at brackets and strings: numeric keys may
-    have no quotes.
-
-    If what was skipped is a JSON value, it is the whole value at the cursor; a parser has to check that.
-    """
-    cdef Text ignored
-    cdef int depth = 0
-    cdef uint8_t byte
-    while cursor.at < cursor.end:
-        byte = cursor.at[0]
-        if byte == c'"' and depth > 0:
-            if not scan_text(cursor, &ignored):
-                return False
-            continue
-        cursor.at += 1
-        if byte == c'{' or byte == c'[':
-            depth += 1
-        elif byte == c'}' or byte == c']':
-            depth -= 1
-            if depth == 0:
-                return True
-        if depth < 1 or depth > SKIP_DEPTH_MAX:
-            return False
-    return False
-
-
-cdef inline bint skip_value(Cursor *cursor, int depth) noexcept nogil:
+cdef inline bint skip_value(Cursor *cursor, int depth, bint is_read_again) noexcept nogil:
     """Any value, as strictly as if it were wanted. ``depth`` is the number of objects and arrays around it here.
-    Declines a string beyond ASCII, because it would have to be checked for UTF-8."""
+    Declines a string beyond ASCII, because it would have to be checked for UTF-8; not where the value ``is_read_again``
+    by a parser that does so. Then a number may be a key, too.
+    """
     cdef Text text
     cdef int64_t ignored
     cdef uint8_t byte
@@ -209,11 +184,11 @@ cdef inline bint skip_value(Cursor *cursor, int depth) noexcept nogil:
         return False
     byte = cursor.at[0]
     if byte == c'"':
-        return scan_text(cursor, &text) and is_ascii(&text)
+        return scan_text(cursor, &text) and (is_read_again or is_ascii(&text))
     if byte == c'{':
-        return skip_object(cursor, depth + 1)
+        return skip_object(cursor, depth + 1, is_read_again)
     if byte == c'[':
-        return skip_array(cursor, depth + 1)
+        return skip_array(cursor, depth + 1, is_read_again)
     if byte == c't':
         return match_bytes(cursor, "true", 4)
     if byte == c'f':
@@ -223,18 +198,24 @@ cdef inline bint skip_value(Cursor *cursor, int depth) noexcept nogil:
     return scan_long(cursor, &ignored)
 
 
-cdef inline bint skip_object(Cursor *cursor, int depth) noexcept nogil:
+cdef inline bint skip_object(Cursor *cursor, int depth, bint is_read_again) noexcept nogil:
     cdef Reading reading = NOT_BEGUN
     cdef Text key
-    while next_member(cursor, &reading, &key):
-        if not is_ascii(&key) or not skip_value(cursor, depth):
+    cdef int64_t ignored
+    cdef bint is_key
+    while next_item(cursor, &reading, c'{', c'}'):
+        if is_read_again and left(cursor) and cursor.at[0] != c'"':
+            is_key = scan_long(cursor, &ignored)
+        else:
+            is_key = scan_text(cursor, &key) and (is_read_again or is_ascii(&key))
+        if not is_key or not take(cursor, c':') or not skip_value(cursor, depth, is_read_again):
             return False
     return reading == COMPLETE
 
 
-cdef inline bint skip_array(Cursor *cursor, int depth) noexcept nogil:
+cdef inline bint skip_array(Cursor *cursor, int depth, bint is_read_again) noexcept nogil:
     cdef Reading reading = NOT_BEGUN
     while next_item(cursor, &reading, c'[', c']'):
-        if not skip_value(cursor, depth):
+        if not skip_value(cursor, depth, is_read_again):
             return False
     return reading == COMPLETE

@@ -19,7 +19,7 @@ from libc.string cimport memchr, memcmp, memcpy
 
 from rocketns._fast.codec.compact_json cimport (
     COMPLETE, NOT_BEGUN, Cursor, Reading, cursor_of, is_ascii, is_text, left, next_item, next_member, same_text,
-    scan_int, scan_long, scan_text, skip_brackets, skip_object, skip_value, take, match_bytes
+    scan_int, scan_long, scan_text, skip_object, skip_value, take, match_bytes
 )
 from rocketns._fast.codec.wire cimport LENGTH_BYTES, read_uint32
 
@@ -110,13 +110,13 @@ cdef inline bint scan_topic(Cursor *cursor, Topic *topic) noexcept nogil:
     while next_member(cursor, &reading, &key):
         field = field_of(&key)
         if field == OTHER:
-            taken = is_ascii(&key) and skip_value(cursor, 0)
+            taken = is_ascii(&key) and skip_value(cursor, 0, False)
         elif seen & (1 << field):
             return False
         elif field == NAME:
             taken = scan_text(cursor, &topic.name)
         elif field == ATTRIBUTES:
-            taken = skip_object(cursor, 0)
+            taken = skip_object(cursor, 0, False)
         else:
             taken = scan_int(cursor, &topic.numbers[field])
         if not taken:
@@ -204,7 +204,7 @@ cdef class _Body(_Topics):
         cdef const uint8_t *start = cursor.at
         if match_bytes(cursor, "{}", 2):
             return True
-        if not skip_brackets(cursor):
+        if not skip_object(cursor, 0, True):
             return False
         self.mappings = PyBytes_FromStringAndSize(<const char *>start, cursor.at - start)
         return True
@@ -237,7 +237,7 @@ cdef class _Body(_Topics):
             elif is_wrapper and is_text(&key, "topicQueueMappingInfoMap", 24):
                 bit, taken = 4, self.keep_mappings(cursor)
             else:
-                bit, taken = 0, is_ascii(&key) and skip_value(cursor, 0)
+                bit, taken = 0, is_ascii(&key) and skip_value(cursor, 0, False)
             if not taken or seen & bit:
                 return False
             seen |= bit

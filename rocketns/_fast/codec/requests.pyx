@@ -168,7 +168,7 @@ cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcep
         return True
     if member == SERIALIZE_TYPE:
         return scan_printable(cursor, &text)
-    return member == REMARK and skip_value(cursor, 0)
+    return member == REMARK and skip_value(cursor, 0, False)
 
 
 cdef bint read_json(Cursor *cursor, RouteRequest *request) noexcept nogil:
