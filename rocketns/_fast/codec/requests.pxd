@@ -37,15 +37,10 @@ cdef enum:
 # has the same. The signature comes first: clients sort the fields, or have Java's HashMap. Without one `parts` has an
 # empty part between it and the topic.
 cdef struct Layout:
-    bint is_learnt
-    uint32_t parts[LAYOUT_PARTS]  # their lengths in `data`, one behind the other
+    RouteRequest request  # the one that it was learnt from; its texts are gone
+    uint32_t parts[LAYOUT_PARTS]  # their lengths in `data`, one behind the other. The first is 0 where nothing is learnt
     uint32_t before_ext
     uint32_t ext_behind_topic
-    int32_t version
-    int language_code
-    bint standard
-    bint wants_announced
-    bint is_signed
     uint8_t data[LAYOUT_BYTES_MAX]
 
 cdef bint read_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil

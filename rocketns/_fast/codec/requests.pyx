@@ -265,8 +265,7 @@ cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *re
         at = texts[part].start + texts[part].length
     learnt.before_ext = <uint32_t>(request.ext.start - frame)
     learnt.ext_behind_topic = <uint32_t>(request.ext.start + request.ext.length - texts[1].start - texts[1].length)
-    learnt.version, learnt.standard, learnt.language_code = request.version, request.standard, request.language_code
-    learnt.wants_announced, learnt.is_signed, learnt.is_learnt = request.wants_announced, request.is_signed, True
+    learnt.request = request[0]
     layout[0] = learnt
     return True
 
@@ -285,19 +284,18 @@ cdef bint follows_layout(
     cdef Cursor cursor
     cdef uint32_t word = read_uint32(frame + HEADER_WORD_AT)
     cdef const uint8_t *expected = layout.data
-    if not layout.is_learnt or word > size - HEAD_BYTES:  # of JSON the serialize type is 0
+    if layout.parts[0] == 0 or word > size - HEAD_BYTES:  # of JSON the serialize type is 0
         return False
     cursor.at = frame + HEAD_BYTES
     cursor.end = cursor.at + word
-    request.flag = 0
     if not match_part(&cursor, &expected, layout.parts[0]):
         return False
-    request.is_signed = layout.is_signed
-    if layout.is_signed:
+    request[0] = layout.request
+    request.has_body = word != size - HEAD_BYTES
+    if request.is_signed:
         read_printable(&cursor, &request.signature)
         if request.signature.length == 0 or not match_part(&cursor, &expected, layout.parts[1]):
             return False
-        request.is_binary, request.has_body = False, word != size - HEAD_BYTES
     read_printable(&cursor, &request.topic)
     request.ext.start = frame + layout.before_ext
     request.ext.length = <size_t>(cursor.at - request.ext.start) + layout.ext_behind_topic
@@ -305,6 +303,4 @@ cdef bint follows_layout(
         return False
     if not scan_int(&cursor, &request.opaque) or left(&cursor) != layout.parts[3]:
         return False
-    request.version, request.standard, request.language_code = layout.version, layout.standard, layout.language_code
-    request.wants_announced = layout.wants_announced
     return match_part(&cursor, &expected, layout.parts[3])
