@@ -21,8 +21,6 @@ from rocketns._fast.codec.json_passes import compact, count_values
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol import bounds, spec
 from rocketns.protocol.body import decoding as mapping
-from rocketns.protocol.body import register_broker_body as wrapper
-from rocketns.protocol.body.route import TopicTable, queue_data
 from rocketns.protocol.bounds import CONVERTED_VALUES_MAX
 from rocketns.protocol.json.fastjson import as_int
 from rocketns.protocol.json.lenient import NumberText
@@ -234,30 +232,12 @@ def test_numeric_keys_of_any_bytes_get_quotes_like_the_pattern(text: bytes) -> N
 
 odd = st.one_of(json_values, st.integers(), st.sampled_from([True, "5", "", 2**31, -(2**31), -(2**31) - 1, [1]]),
                 st.integers().map(str).map(NumberText))  # fmt: skip
-topics = st.one_of(
-    odd,
-    st.dictionaries(
-        st.sampled_from(["topicName", "readQueueNums", "writeQueueNums", "perm", "topicSysFlag", "attributes"]),
-        st.one_of(odd, texts, st.integers(0, 9)),
-    ),
-)
 
 
 def outcome(make: Any) -> Any:
     with suppress(BodyDecodeError):
         return make()
     return "refused"
-
-
-@given(st.dictionaries(texts, topics, max_size=3))
-@example({"a": {"topicName": None}})
-@example({"a": {"topicName": "a", "attributes": ""}})
-def test_topics_are_those_of_the_reference(table: dict[str, Any]) -> None:
-    expected = outcome(lambda: TopicTable.of((key, wrapper._topic_config(item)) for key, item in table.items()))
-    found = outcome(lambda: wrapper._topic_table(table))
-    assert found == expected
-    if found != "refused":
-        assert (found.renamed, list(found)) == (expected.renamed, list(expected))
 
 
 @given(st.dictionaries(st.one_of(texts, st.integers().map(str)), odd, max_size=3))
@@ -278,10 +258,6 @@ def test_odd_values_have_a_limit() -> None:
     assert len(json_passes.id_map(table, as_int)) == CONVERTED_VALUES_MAX
     with pytest.raises(ValueError, match="more than"):
         json_passes.id_map(table | {"x": "5"}, as_int)
-    lenient_topic = wrapper._topic_config
-    with pytest.raises(ValueError, match="more than"):
-        json_passes.topic_tables({str(number): {"perm": "6"} for number in range(CONVERTED_VALUES_MAX + 1)},
-                                queue_data, lenient_topic, 16, 6)  # fmt: skip
 
 
 def floats_in(value: Any) -> list[float]:

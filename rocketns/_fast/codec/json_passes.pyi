@@ -1,7 +1,7 @@
 """What Python callers see of json_passes.pyx."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 def count_values(text: bytes | memoryview, most: int) -> int:
     """How many commas, colons and opening brackets JSON text has: about one for each list item, two for each member.
@@ -16,23 +16,10 @@ def compact(text: bytes | bytearray | memoryview) -> bytes | None:
     If the result is JSON, the text is fastjson2's JSON with the same value.
     """
 
-Queues = TypeVar("Queues")
-
-def topic_tables(
-    table: dict[str, Any],
-    queue_data: Callable[[int, int, int, int], Queues],
-    lenient_topic: Callable[[Any], tuple[str | None, Queues]],
-    default_queue_nums: int,
-    default_perm: int,
-) -> tuple[dict[str, Queues], dict[str, str | None]]:
-    """The queues by key, and the names of topics that differ from their key.
-
-    ``lenient_topic`` makes name and queues of a topic that is no object of plain numbers. ValueError where
-    there are more of those than bounds.CONVERTED_VALUES_MAX.
-    """
-
 def id_map(ids: dict[str, Any], lenient_int: Callable[[Any], int]) -> dict[int, int]:
-    """A map of 32-bit integers. ``lenient_int`` reads other keys and values than plain numbers. ValueError likewise."""
+    """A map of 32-bit integers. ``lenient_int`` reads other keys and values than plain numbers. ValueError
+    where there are more of those than bounds.CONVERTED_VALUES_MAX.
+    """
 
 def shown(value: Any, levels: int, leaf: Callable[[Any], Any]) -> Any:
     """The value without null members; ``leaf`` replaces what is neither text, int, list nor object. RecursionError for

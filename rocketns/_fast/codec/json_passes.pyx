@@ -3,8 +3,8 @@
 Over text: how many values there are; and the form without blanks and with quotes around numeric keys. Both skip strings
 as standard JSON has them, and take a few nanoseconds a byte whatever the bytes are.
 
-Over values, where there are many: topics, queue ids, and values that are wanted as text. Each takes what brokers write
-at some 100 ns a value, and gives anything else to the Python function that is passed in.
+Over values, where there are many: queue ids, and values that are wanted as text. Each takes what brokers write at some
+100 ns a value, and gives anything else to the Python function that is passed in.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -125,43 +125,11 @@ cdef inline bint is_int(value) except -1:
     return -INT_MAX - 1 <= number <= INT_MAX
 
 
-cdef inline bint is_plain_topic(dict fields, read, write, perm, flag) except -1:
-    name = fields.get("topicName")
-    attributes = fields.get("attributes")
-    return (
-        (name is None or type(name) is str)
-        and (attributes is None or type(attributes) is dict)
-        and is_int(read) and is_int(write) and is_int(perm) and is_int(flag)
-    )
-
-
 cdef inline int count_lenient(int *lenient_values) except -1:
     lenient_values[0] += 1
     if lenient_values[0] > CONVERTED_VALUES_MAX:
         raise ValueError(f"more than {CONVERTED_VALUES_MAX} values that are no plain numbers")
     return 0
-
-
-def topic_tables(dict table, queue_data, lenient_topic, int default_queue_nums, int default_perm):
-    cdef dict queues = {}, renamed = {}
-    cdef int lenient_values = 0
-    for key, fields in table.items():
-        if type(fields) is dict:
-            read = (<dict>fields).get("readQueueNums", default_queue_nums)
-            write = (<dict>fields).get("writeQueueNums", default_queue_nums)
-            perm = (<dict>fields).get("perm", default_perm)
-            flag = (<dict>fields).get("topicSysFlag", 0)
-            if is_plain_topic(<dict>fields, read, write, perm, flag):
-                name = (<dict>fields).get("topicName")
-                queues[key] = queue_data(read, write, perm, flag)
-                if name != key:
-                    renamed[key] = name
-                continue
-        count_lenient(&lenient_values)
-        name, queues[key] = lenient_topic(fields)
-        if name != key:
-            renamed[key] = name
-    return queues, renamed
 
 
 cdef inline bint is_short_number(str text) except -1:

@@ -28,6 +28,7 @@ from rocketns.protocol.body.decoding import (
 from rocketns.protocol.body.route import DataVersion, TopicConfig, TopicQueueMappingInfo, TopicTable, queue_data
 from rocketns.protocol.bounds import (
     BLOCKS_MAX,
+    CONVERTED_VALUES_MAX,
     FILTER_SERVERS_MAX,
     INFLATED_BYTES_MAX,
     INFLATED_RATIO_MAX,
@@ -197,19 +198,16 @@ def wrapper_from_json(value: Any, now_ms: int) -> TopicConfigWrapper | None:
     if fields is None:
         return None
     table = fastjson.as_object(fields.get("topicConfigTable", {}))
+    if table is not None and len(table) > CONVERTED_VALUES_MAX:
+        raise fastjson.TooManyValues(
+            f"more than {BLOCKS_MAX} topics, or more than {CONVERTED_VALUES_MAX} not written as brokers write them"
+        )
     mappings = fastjson.as_object(fields.get("topicQueueMappingInfoMap", {}))
     return TopicConfigWrapper(
         data_version_from_json(fields.get("dataVersion", {}), now_ms),
-        None if table is None else _topic_table(table),
+        None if table is None else TopicTable.of((key, _topic_config(topic)) for key, topic in table.items()),
         mapping_infos_from_json(mappings),
     )
-
-
-def _topic_table(table: dict[str, Any]) -> TopicTable:
-    check_count(table, BLOCKS_MAX, "topics")
-    with compiled_errors():
-        queues, renamed = json_passes.topic_tables(table, queue_data, _topic_config, DEFAULT_QUEUE_NUMS, DEFAULT_PERM)
-    return TopicTable(queues, renamed)
 
 
 def _topic_config(value: Any) -> TopicConfig:
