@@ -15,7 +15,7 @@ from rocketns.config.sections import OWN
 from rocketns.config.system import SYSTEM_PROPERTIES, parse_definition
 from rocketns.config.tls import TLS_PROPERTIES
 from rocketns.languages import choose, parsers, texts
-from rocketns.logtext import one_line
+from rocketns.logs import one_line
 
 EXIT_USAGE = 1
 _ = texts("help")

@@ -1,17 +1,14 @@
-"""Java's text functions: String.trim, parseLong, parseInt, parseBoolean, hashCode, and the key order of a HashMap."""
+"""Java's text functions: String.trim, parseLong, parseInt and parseBoolean."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 
 INT_MIN, INT_MAX = -(1 << 31), (1 << 31) - 1
 LONG_MIN, LONG_MAX = -(1 << 63), (1 << 63) - 1
 
 _BLANKS = "".join(map(chr, range(0x21)))
-HASHED_CHARACTERS_MAX = 256  # broker names have at most 127
-
 LONG_DIGITS_MAX = 19
 
 
@@ -48,33 +45,6 @@ parse_int = partial(parse_long, low=INT_MIN, high=INT_MAX)
 def parse_boolean(text: str | None) -> bool:
     """Boolean.parseBoolean: ``true`` in any letter case is true, any other text is false."""
     return text is not None and text.lower() == "true"
-
-
-@lru_cache(maxsize=32_768)  # more than rocketns.brokersMax: lists of unit topics hash broker names for each topic
-def string_hash(text: str) -> int:
-    """String.hashCode as an unsigned 32-bit number."""
-    units = text.encode("utf-16-be", "surrogatepass")
-    code = 0
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        code = (31 * code + (high << 8 | low)) & 0xFFFFFFFF
-    return code
-
-
-def first_of_hash_map(keys: Collection[str]) -> str:
-    """The first key of a java.util.HashMap into which these keys, at least one, were put in this order.
-
-    Java's map may begin with another key if it once had more keys, or has nine keys in one bucket. Only the first
-    `HASHED_CHARACTERS_MAX` characters of a key are hashed.
-    """
-    capacity = 16
-    while len(keys) > capacity * 3 // 4:
-        capacity *= 2
-
-    def bucket(key: str) -> int:
-        code = string_hash(key[:HASHED_CHARACTERS_MAX])
-        return (code ^ code >> 16) & (capacity - 1)
-
-    return min(keys, key=bucket)  # the first key in the lowest bucket
 
 
 def trim(text: str) -> str:

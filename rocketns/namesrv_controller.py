@@ -192,7 +192,7 @@ class NamesrvController:
         filled = await self.first_routes.fill(journal_ns, self.port, self._let_peers_wait)
         if self.journal is not None:
             self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, self.clock.now().epoch_ms, filled)
-            self.every(self.configuration.journal.journal_fsync_ms, "journal", self._tick_journal)
+            self.every(self.configuration.journal.journal_fsync_ms, "journal", partial(self._tick, self.journal))
         self.core.context.restoring = False
         if self.core.control.is_paused:
             self.core.control.unpause()
@@ -247,9 +247,8 @@ class NamesrvController:
         self.core.view_counts.renumber(self.core.context.views)
         self.core.context.views = views
 
-    def _tick_journal(self) -> None:
-        assert self.journal is not None
-        self.journal.tick(self.clock.now().epoch_ms)
+    def _tick(self, journal: Journal) -> None:
+        journal.tick(self.clock.now().epoch_ms)
 
     async def _stop_journal(self) -> None:
         if self.journal is not None and self.journal.is_started:

@@ -21,8 +21,7 @@ from rocketns._fast.system.process import release_large_blocks
 from rocketns.config import Configuration, properties
 from rocketns.config.system import system_properties
 from rocketns.errors import StartupError, check_installed
-from rocketns.logs import LogWriter, start_logging
-from rocketns.logtext import escape, one_line
+from rocketns.logs import LogWriter, escape, one_line, start_logging
 from rocketns.namesrv_controller import NamesrvController
 from rocketns.server import listening, process
 from rocketns.server.process import Supervisor, be_nicer

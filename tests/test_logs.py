@@ -18,8 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketns import logs
-from rocketns.logs import LogWriter, start_logging
-from rocketns.logtext import LINE_CHARACTERS_MAX, STACK_CHARACTERS_MAX, escape, stack_lines
+from rocketns.logs import LINE_CHARACTERS_MAX, STACK_CHARACTERS_MAX, LogWriter, escape, stack_lines, start_logging
 
 NOTICE = re.compile(r"(\d+) log records were dropped: their reader is too slow")
 log = logging.getLogger("rocketns.test")

@@ -12,11 +12,11 @@ from rocketns.javatext import (
     INT_MIN,
     LONG_MAX,
     LONG_MIN,
-    first_of_hash_map,
     parse_boolean,
     parse_int,
     parse_long,
 )
+from rocketns.routeinfo.view import first_of_hash_map
 
 
 @given(st.integers(LONG_MIN, LONG_MAX), st.integers(0, 40), st.booleans())

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import chain, islice
 
 from rocketns.config.properties import is_secret
-from rocketns.logtext import shortened, written_bytes
+from rocketns.logs import shortened, written_bytes
 from rocketns.routeinfo.events import Fields
 
 # Rules name them, so they come first: a peer may send any number of other fields before them.

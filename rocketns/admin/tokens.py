@@ -18,7 +18,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from rocketns.access.policy_values import PolicyError, ReadFile
-from rocketns.logtext import LogLimiter
+from rocketns.logs import LogLimiter
 from rocketns.server.following import FollowedFile
 from rocketns.server.http.connections import HttpGate
 from rocketns.server.http.heads import refused

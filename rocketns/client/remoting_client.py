@@ -21,7 +21,7 @@ from rocketns.config import Limits
 from rocketns.config.limits import FRAME_BYTES_MAX
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RocketnsError
-from rocketns.logtext import LogLimiter
+from rocketns.logs import LogLimiter
 from rocketns.protocol.command import RemotingCommand
 
 log = logging.getLogger("rocketns.client")

@@ -8,7 +8,7 @@ from typing import Any
 from rocketns.doctor.finding import Diagnosis, Health
 from rocketns.doctor.report import Report, verdict
 from rocketns.doctor.words import _
-from rocketns.logtext import escape, one_line
+from rocketns.logs import escape, one_line
 from rocketns.protocol.codes import version_name
 
 # Of ECMA-48

@@ -13,7 +13,7 @@ from rocketns.journal import encoding
 from rocketns.journal.chain import BLANK
 from rocketns.journal.segments import Segment, day_of
 from rocketns.journal.writer import Chunk, Writer
-from rocketns.logtext import LogLimiter
+from rocketns.logs import LogLimiter
 
 log = logging.getLogger("rocketns.journal")
 

@@ -19,7 +19,7 @@ from rocketns.journal.members import (
     member_columns,
 )
 from rocketns.journal.record import Ev
-from rocketns.logtext import ESCAPE_BYTES
+from rocketns.logs import ESCAPE_BYTES
 from rocketns.protocol.body.route import BrokerData
 from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables

@@ -19,7 +19,7 @@ from rocketns.journal.record import (
     VALUE_BYTES_IN_RECORD_MAX,
     Ev,
 )
-from rocketns.logtext import ESCAPE_BYTES, shortened
+from rocketns.logs import ESCAPE_BYTES, shortened
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo
 from rocketns.routeinfo.doubt import Doubt
 from rocketns.routeinfo.events import AdminRequested, RequestRefused

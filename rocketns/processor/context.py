@@ -16,7 +16,7 @@ from rocketns.errors import RequestError, TablesFull
 from rocketns.files import FileWriter, WholeFile
 from rocketns.javatext import parse_boolean
 from rocketns.kvconfig.manager import KVConfigManager
-from rocketns.logtext import LogLimiter
+from rocketns.logs import LogLimiter
 from rocketns.processor.trail import Trail
 from rocketns.protocol.body.register_broker_body import RegisteredTopics
 from rocketns.protocol.codes import ANNOUNCED_ADDRESSES, RELEASES, Release, SerializeType

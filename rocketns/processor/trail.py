@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from rocketns.access.shown import TEXT_BYTES_MAX, cut, shown_fields
 from rocketns.config.properties import is_secret
-from rocketns.logtext import shortened
+from rocketns.logs import shortened
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.events import AdminRequested
 

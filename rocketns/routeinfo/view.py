@@ -7,12 +7,12 @@ Every answer is a snapshot in sorted order, so that all name servers give the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
 from itertools import islice
 
 from rocketns._fast.routes.routes import RouteSlots, bucket_digests, topic_count, topic_digest, topics_of_bucket
 from rocketns.config import NamesrvConfig
 from rocketns.errors import AnswerTooLarge
-from rocketns.javatext import first_of_hash_map
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
 from rocketns.protocol.codes import (
     MASTER_ID,
@@ -22,6 +22,8 @@ from rocketns.protocol.codes import (
     SYS_FLAG_UNIT_SUB,
 )
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
+
+HASHED_CHARACTERS_MAX = 256  # broker names have at most 127
 
 
 def pick_up_route(
@@ -146,6 +148,33 @@ def has_unit_sub_ununit_topics(tables: RouteTables, most: int) -> list[str]:
     """getHasUnitSubUnUnitTopicList."""
     flags = _sys_flags(tables, most)
     return [topic for topic, flag in flags.items() if flag & SYS_FLAG_UNIT_SUB and not flag & SYS_FLAG_UNIT]
+
+
+@lru_cache(maxsize=32_768)  # more than rocketns.brokersMax: lists of unit topics hash broker names for each topic
+def string_hash(text: str) -> int:
+    """String.hashCode as an unsigned 32-bit number."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    code = 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        code = (31 * code + (high << 8 | low)) & 0xFFFFFFFF
+    return code
+
+
+def first_of_hash_map(keys: Collection[str]) -> str:
+    """The first key of a java.util.HashMap into which these keys, at least one, were put in this order.
+
+    Java's map may begin with another key if it once had more keys, or has nine keys in one bucket. Only the first
+    `HASHED_CHARACTERS_MAX` characters of a key are hashed.
+    """
+    capacity = 16
+    while len(keys) > capacity * 3 // 4:
+        capacity *= 2
+
+    def bucket(key: str) -> int:
+        code = string_hash(key[:HASHED_CHARACTERS_MAX])
+        return (code ^ code >> 16) & (capacity - 1)
+
+    return min(keys, key=bucket)  # the first key in the lowest bucket
 
 
 class RouteDigests:

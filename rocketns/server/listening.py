@@ -17,7 +17,7 @@ from rocketns.addresses import ANY_ADDRESS, bare, unmapped
 from rocketns.config import Limits
 from rocketns.errors import StartupError
 from rocketns.javatext import parse_int
-from rocketns.logtext import one_line
+from rocketns.logs import one_line
 
 LISTENS = "0A"
 COMMAND_CHARACTERS_MAX = 120

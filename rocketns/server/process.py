@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from rocketns import __version__
 from rocketns._fast.system.process import release_free_memory as release_free_memory
 from rocketns.javatext import LONG_MAX, parse_long
-from rocketns.logtext import one_line
+from rocketns.logs import one_line
 
 log = logging.getLogger("rocketns.server.process")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.errors import RocketnsError
-from rocketns.logtext import LogLimiter
+from rocketns.logs import LogLimiter
 from rocketns.processor.client import route_reply
 from rocketns.protocol.body.decoding import decode_topic_route_data
 from rocketns.protocol.body.route import TopicRouteData

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from rocketns import __version__
 from rocketns.languages import language, texts
-from rocketns.logtext import escape as shown  # a peer's text without characters that move or hide others
+from rocketns.logs import escape as shown  # a peer's text without characters that move or hide others
 from rocketns.shadow.pairs import UNWANTED, Pair, Sample
 from rocketns.shadow.summary import (
     Comparison,

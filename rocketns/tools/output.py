@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rocketns.errors import RocketnsError
-from rocketns.logtext import escape, one_line
+from rocketns.logs import escape, one_line
 
 GAP = "  "
 # A column is at most so wide. A longer text moves the rest of its own line, and no other line.

@@ -10,7 +10,7 @@ from rocketns.access import refusals
 from rocketns.access.refusals import INTERVAL_MS, OTHERS, RefusedRequests
 from rocketns.access.shown import FIELDS_MAX, TEXT_BYTES_MAX
 from rocketns.journal.encoding import request_record
-from rocketns.logtext import escape, is_shortened, shortened, written_bytes
+from rocketns.logs import escape, is_shortened, shortened, written_bytes
 from rocketns.routeinfo.events import RequestRefused
 
 # What costs most in a record or a log line: escapes, characters of many bytes, and lone surrogates.

@@ -18,7 +18,7 @@ from rocketns.doctor.asking.gathering import LOOK_EVERY_S
 from rocketns.doctor.checks.showing import setting
 from rocketns.doctor.facts import BrokerFacts, NameServerFacts, Reaction, ServerKind
 from rocketns.doctor.finding import Health
-from rocketns.logtext import escape
+from rocketns.logs import escape
 from tests.client.peers import CLOSED as REFUSING
 from tests.client.peers import Serve
 from tests.doctor.counting import FakeNameServer

@@ -28,7 +28,7 @@ from rocketns.doctor.output import report_json, report_text
 from rocketns.doctor.report import CHECKS, FINDINGS_MAX, LINES_MAX, Report, ranked, run
 from rocketns.errors import RocketnsError
 from rocketns.fleet.group_view import GroupView
-from rocketns.logtext import LINE_CHARACTERS_MAX
+from rocketns.logs import LINE_CHARACTERS_MAX
 from rocketns.protocol.body.route import TopicRouteData, queue_data
 from tests.client.peers import CLOSED as REFUSING
 from tests.doctor.counting import FakeNameServer

@@ -10,7 +10,7 @@ import logging
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from rocketns.logtext import LogLimiter
+from rocketns.logs import LogLimiter
 from rocketns.routeinfo.connection import Connection
 from rocketns.server.control.inbox import WaitingFrame, request_code
 

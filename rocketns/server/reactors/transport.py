@@ -13,7 +13,7 @@ from rocketns._fast.connections.connection import Ending
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.addresses import host_of, unpacked
 from rocketns.config import Configuration
-from rocketns.logtext import LogLimiter
+from rocketns.logs import LogLimiter
 from rocketns.protocol.codes import language_name
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause

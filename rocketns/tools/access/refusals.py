@@ -24,7 +24,7 @@ from rocketns.errors import RocketnsError
 from rocketns.journal import encoding
 from rocketns.journal.lines import Record, record_of, typed
 from rocketns.journal.segments import NAME, OPEN_PREFIX
-from rocketns.logtext import is_shortened
+from rocketns.logs import is_shortened
 from rocketns.processor.requests import request_of
 from rocketns.protocol.codes import V5_5_0, RequestCode
 from rocketns.protocol.command import RemotingCommand

@@ -15,7 +15,7 @@ from typing import Any
 from rocketns.addresses import read_server
 from rocketns.config.properties import is_secret
 from rocketns.languages import texts
-from rocketns.logtext import escape
+from rocketns.logs import escape
 from rocketns.protocol.codes import RequestCode, ResponseCode, version_name
 from rocketns.tools.decode.frames import DecodedFrame, body_of, frames
 from rocketns.tools.decode.reading import BYTES_MAX, read
