@@ -95,8 +95,7 @@ def shown_account(host: str) -> str:
 
 def unmapped(host: str) -> str:
     """An IPv4 peer of a socket for both families is ``::ffff:10.0.0.1`` there. Java shows it as IPv4."""
-    head, _, tail = host.rpartition(":")
-    return tail if head == "::ffff" and "." in tail else host
+    return str(literal(host) or host)
 
 
 def literal(host: str) -> Address | None:

@@ -20,7 +20,6 @@ import traceback
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from types import TracebackType
 
 LINE_CHARACTERS_MAX = 8 * 1024
 STACK_CHARACTERS_MAX = 64 * 1024
@@ -43,8 +42,6 @@ FILE_BYTES_MAX = 100 * 1024 * 1024  # rmq.namesrv.logback.xml
 FILES_KEPT_MAX = 10
 GMT_8_SECONDS = 8 * 3600
 
-FORMAT = "%(asctime)s %(levelname)s %(threadName)s - %(message)s"
-
 
 class LogLimiter:
     """At most one line in a time, so that no peer fills the log. ``every`` is in the unit of the given clock."""
@@ -61,9 +58,6 @@ class LogLimiter:
             return None
         events, self._events, self._logged = self._events, 0, now
         return events
-
-
-ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
 def escape(text: str) -> str:
@@ -135,13 +129,10 @@ class JsonFormatter(logging.Formatter):
 
 
 class LineFormatter(logging.Formatter):
-    """Escapes the line of every record. The traceback after it is escaped by `stack_lines`."""
+    """Escapes the line of every record. The writer made the traceback after it by `stack_lines`."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         return escape(super().formatMessage(record))
-
-    def formatException(self, ei: ExcInfo) -> str:  # noqa: N802
-        return "" if ei[1] is None else stack_lines(ei[1])
 
 
 class LogWriter(logging.Handler):
@@ -149,15 +140,13 @@ class LogWriter(logging.Handler):
     STOP_SECONDS_MAX. ``dropped_total`` counts the records that found no room.
     """
 
-    REOPEN = logging.LogRecord("rocketns.logs", logging.INFO, "", 0, "", None, None)
-
     def __init__(self, handler: logging.Handler) -> None:
         super().__init__()
         self._handler = handler
         self._waiting: queue.SimpleQueue[logging.LogRecord | None] = queue.SimpleQueue()
         self._size_lock = threading.Lock()
         self._records = self._characters = self._dropped = 0
-        self.dropped_total = 0
+        self.dropped_total, self._reopens = 0, False
         self._thread = threading.Thread(target=self._run, name="log-writer", daemon=True)
         self._thread.start()
 
@@ -168,7 +157,8 @@ class LogWriter(logging.Handler):
         try:
             record.msg, record.args = one_line(record.getMessage()), None
             if record.exc_info and record.exc_info[1] is not None:
-                record.exc_text, record.exc_info = stack_lines(record.exc_info[1]), None
+                record.exc_text = stack_lines(record.exc_info[1])
+            record.exc_info = None
         except Exception:  # its values do not fit its message
             self.handleError(record)
             return
@@ -187,8 +177,8 @@ class LogWriter(logging.Handler):
         self._thread.join(STOP_SECONDS_MAX)
 
     def reopen(self) -> None:
-        """Open the log file again: at SIGHUP, which logrotate sends after it renamed the file."""
-        self._waiting.put(self.REOPEN)
+        """Open the log file again, for the next record: at SIGHUP, which logrotate sends after it renamed the file."""
+        self._reopens = True
 
     @property
     def waiting(self) -> int:
@@ -197,11 +187,10 @@ class LogWriter(logging.Handler):
 
     def _run(self) -> None:
         while (record := self._waiting.get()) is not None:
-            if record is self.REOPEN:
-                if isinstance(self._handler, RotatingFileHandler):
-                    with contextlib.suppress(OSError):
-                        self._handler.close()  # the next record opens it
-                continue
+            if self._reopens and isinstance(self._handler, RotatingFileHandler):
+                self._reopens = False
+                with contextlib.suppress(OSError):
+                    self._handler.close()  # this record opens it
             with self._size_lock:
                 self._records, self._characters = self._records - 1, self._characters - _characters(record)
                 dropped, self._dropped = self._dropped, 0
@@ -252,7 +241,7 @@ def start_logging(level: str, files_under: Path | None = None, *, as_json: bool 
         handler = logging.NullHandler()
     else:
         handler = _DescriptorHandler(sys.stdout.fileno())
-    formatter = LineFormatter(FORMAT, "%Y-%m-%d %H:%M:%S")
+    formatter = LineFormatter("%(asctime)s %(levelname)s %(threadName)s - %(message)s", "%Y-%m-%d %H:%M:%S")
     formatter.converter = lambda s: time.gmtime((time.time() if s is None else s) + GMT_8_SECONDS)
     handler.setFormatter(JsonFormatter() if as_json else formatter)
     writer = LogWriter(handler)

@@ -20,13 +20,12 @@ from rocketns.first_routes import FirstRoutes
 from rocketns.fleet.own_tables import OwnTables
 from rocketns.processor.trail import COUNTED_EVERY_MS
 from rocketns.routeinfo.events import ConfigChanged
+from rocketns.server import following
 from rocketns.server.clock import Clock
 from rocketns.server.control.expiry import CONFIRM_EVERY_MS, SCAN
 from rocketns.server.core import Core, CoreState
 from rocketns.server.facts import Facts, JournalFacts
 from rocketns.server.fleet import FleetWatch
-from rocketns.server.following import WATCH_INTERVAL_MS as FOLLOW_INTERVAL_MS
-from rocketns.server.following import AccessFile, ViewsFile
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.missing import TICK_MS as MISSING_INTERVAL_MS
 from rocketns.server.process import RELEASE_MEMORY_INTERVAL_MS, release_free_memory
@@ -94,8 +93,8 @@ class NamesrvController:
         if (journal := self.journal) is not None:
             count_lookup = journal.lookups.count if journal.counts_lookups else None
             core.keep_journal(journal.record, journal.written.when_written, count_lookup)
-        self.access_file = AccessFile(configuration.access.access_file, self._follow_policy)
-        self.views_file = ViewsFile(
+        self.access_file = following.AccessFile(configuration.access.access_file, self._follow_policy)
+        self.views_file = following.ViewsFile(
             configuration.access.views_file, state.publisher.prepare_views, self._use_views, state.tables,
             trusts_announced=bool(configuration.access.proxies),
         )  # fmt: skip
@@ -152,9 +151,9 @@ class NamesrvController:
         every(RELEASE_MEMORY_INTERVAL_MS, "releaseMemory", release_free_memory)
         every(MISSING_INTERVAL_MS, "missingTopics", self.core.missing.tick)
         if config.access.access_file:
-            every(FOLLOW_INTERVAL_MS, "accessFile", self.access_file.check)
+            every(following.WATCH_INTERVAL_MS, "accessFile", self.access_file.check)
         if config.access.views_file:
-            every(FOLLOW_INTERVAL_MS, "viewsFile", self.views_file.check)
+            every(following.WATCH_INTERVAL_MS, "viewsFile", self.views_file.check)
             self.core.delivery.watch(self.views_file.watch)
 
     def _deliver_counted(self, after_ms: int = INTERVAL_MS) -> None:
@@ -217,8 +216,7 @@ class NamesrvController:
 
     def boot_line(self) -> str:
         """The line that scripts wait for."""
-        serialize_type = self.configuration.serialize_type
-        return f"The Name Server boot success. serializeType={serialize_type}, address {self.name}"
+        return f"The Name Server boot success. serializeType={self.configuration.serialize_type}, address {self.name}"
 
     def run_due_jobs(self) -> None:
         """Run the periodic jobs that are due. If they are late, the server stalled: deadlines are moved first."""
@@ -288,8 +286,7 @@ class NamesrvController:
             self.core.context.going_away = True
             self.core.lookup_switch.update(self.clock.now())
             log.info("answering GO_AWAY for %d s before stopping", netty.shutdown_wait_time_seconds)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(hurry.wait(), netty.shutdown_wait_time_seconds)
+            await _wait(hurry, netty.shutdown_wait_time_seconds)
 
     async def stop(self) -> None:
         """Write the accepted changes and close everything. Waiting requests are dropped, as in Java."""
