@@ -150,7 +150,7 @@ cdef size_t receive_some(Connection *connection, uint8_t *into, size_t room, int
         connection.moved[TLS] += <uint32_t>got
         return <size_t>got
     if got == 0:
-        connection.is_failed, connection.ending = True, PEER_CLOSED
+        connection.is_failed, connection.ending = True, Ending.PEER_CLOSED
     elif errno != EAGAIN and errno != EINTR:
         connection.is_failed = True
     return 0

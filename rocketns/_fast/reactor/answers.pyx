@@ -18,7 +18,7 @@ from rocketns._fast.codec.requests cimport (
 )
 from rocketns._fast.connections.connection cimport make_room, send_answers
 from rocketns._fast.connections.hosts cimport HOSTS, SUBSCRIBER_BYTES
-from rocketns._fast.connections.messages cimport FRAME, LOOKED_UP, Message, enqueue, new_message
+from rocketns._fast.connections.messages cimport Message, MessageKind, enqueue, new_message
 from rocketns._fast.reactor.reactor_state cimport LAYOUTS, Limits, notify_control
 from rocketns._fast.routes.asked_topics cimport HOST_NUMBERS, count_lookup, note_missed
 from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM, Answer, Routes, write_answer
@@ -49,7 +49,7 @@ cdef bint defer(Reactor *reactor, const Connection *connection, const uint8_t *f
         return False
     if load(of_host) >= DEFERRED_OF_HOST_MAX:
         return False
-    message = new_message(FRAME, &connection.message, size)
+    message = new_message(MessageKind.FRAME, &connection.message, size)
     if message == NULL:
         return False
     memcpy(message.data, frame, size)
@@ -128,7 +128,7 @@ cdef bint recognise(
     if not recognise_request(frame, size, request):
         return False
     if connection.layouts_learnt == 0 and reactor.shared.reports_clients:
-        notify_control(reactor, connection, LOOKED_UP, request.language_code, request.version)
+        notify_control(reactor, connection, MessageKind.LOOKED_UP, request.language_code, request.version)
     if connection.layouts_learnt < LEARNT_MAX:
         connection.layouts_learnt += 1
         connection.layout = find_layout(reactor, frame, size, request)

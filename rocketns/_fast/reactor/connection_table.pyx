@@ -27,13 +27,10 @@ from libc.string cimport memcpy, strlen
 
 from posix.unistd cimport close
 
-from rocketns._fast.connections.connection cimport (
-    CARRIED, ENDED, FAILED, IDLE, PEER_CLOSED, STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE, TLS_FAILED,
-    TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT_IN_ALL, WITHOUT_CONTEXT, drop
-)
+from rocketns._fast.connections.connection cimport Ending, Stage, drop
 from rocketns._fast.connections.hosts cimport BROKERS, KINDS, OUTPUT, STRANGERS, charge_host, release_host
 from rocketns._fast.connections.messages cimport (
-    MOVE, REFUSED, SHED, Line, Message, enqueue, leave_ring, new_message, push, unlink
+    Line, Message, MessageKind, enqueue, leave_ring, new_message, push, unlink
 )
 from rocketns._fast.reactor.reactor_state cimport (
     GENERATION_BITS, REACTOR_SHIFT, LargeConnections, Limits, assert_reactor, send_message
@@ -88,7 +85,7 @@ cdef void release_connection(Shared *shared, Connection *connection, int ending)
     drop(&connection.input)
     drop(&connection.output)
     free(connection.address)
-    if connection.message.kind == MOVE:
+    if connection.message.kind == MessageKind.MOVE:
         release_host(shared.hosts, connection.message.host)
         add(&shared.connections, -1)
         free(connection)
@@ -106,7 +103,7 @@ cdef void refuse_connection(Connection *connection, const char *reason) noexcept
     cdef size_t length = strlen(connection.address) + 1
     message.data = <uint8_t *>malloc(length + strlen(reason))
     if message.data != NULL:
-        message.kind, message.size = REFUSED, length + strlen(reason)
+        message.kind, message.size = MessageKind.REFUSED, length + strlen(reason)
         memcpy(message.data, connection.address, length)
         memcpy(message.data + length, reason, strlen(reason))
 
@@ -115,9 +112,9 @@ cdef void close_connection(Reactor *reactor, Connection *connection, int ending)
     """Reactor thread only. The connection is gone afterwards. Control hears of it, unless it does not know the
     connection and its frames were to come, or nobody here decided to end it."""
     cdef const char *reason = b""
-    if ending == TLS_FAILED:
+    if ending == Ending.TLS_FAILED:
         reason = reactor.wire.reason
-    if connection.stage > CARRIED and ending != PEER_CLOSED and ending != FAILED and ending != ENDED:
+    if connection.stage > Stage.CARRIED and ending not in (Ending.PEER_CLOSED, Ending.FAILED, Ending.ENDED):
         refuse_connection(connection, reason)
     remove_connection(reactor, connection)
     release_connection(reactor.shared, connection, ending)
@@ -233,7 +230,7 @@ cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil:
     cdef Message *message
     if add(&shared.asked[kind], 1) != 1:
         return
-    message = new_message(SHED, NULL, 0)
+    message = new_message(MessageKind.SHED, NULL, 0)
     if message == NULL:
         store(&shared.asked[kind], 0)
         return
@@ -243,8 +240,10 @@ cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil:
 
 cdef void shed(Reactor *reactor, int kind, Connection *connection) noexcept nogil:
     """Reactor thread only. Close the connection, because all together hold too much."""
-    cdef int ending = TOO_MUCH_UNSENT_IN_ALL if kind == OUTPUT else TOO_MUCH_UNFINISHED
-    close_connection(reactor, connection, STALLED_HANDSHAKE if kind == TLS and connection.stage > CARRIED else ending)
+    cdef int ending = Ending.TOO_MUCH_UNSENT_IN_ALL if kind == OUTPUT else Ending.TOO_MUCH_UNFINISHED
+    if kind == TLS and connection.stage > Stage.CARRIED:
+        ending = Ending.STALLED_HANDSHAKE
+    close_connection(reactor, connection, ending)
 
 
 cdef Connection *relieve(Reactor *reactor, int kind, Connection *adding) noexcept nogil:
@@ -289,17 +288,17 @@ cdef int overdue(const Reactor *reactor, const Connection *connection, int64_t n
     cdef uint32_t blamed = EPOLLIN | EPOLLOUT if connection.has_frames else EPOLLIN
     if connection.is_ending:
         return connection.ending if connection.ending_ms < now_ms else STAYS
-    if connection.stage > CARRIED and connection.stage != WITHOUT_CONTEXT:
+    if connection.stage > Stage.CARRIED and connection.stage != Stage.WITHOUT_CONTEXT:
         if 0 < limits.handshake_ms_max <= now_ms - connection.began_ms:
-            return STALLED_HANDSHAKE
+            return Ending.STALLED_HANDSHAKE
     if 0 < connection.idle_ms_max <= now_ms - connection.active_ms:
-        return IDLE
+        return Ending.IDLE
     if limits.progress_ms_max == 0:
         return STAYS
     if connection.charged[OUTPUT] and connection.progress_ms[OUTPUT] <= since_ms:
-        return STALLED_ANSWERS
+        return Ending.STALLED_ANSWERS
     if connection.charged[INPUT] and connection.progress_ms[INPUT] <= since_ms and connection.armed & blamed:
-        return STALLED_FRAME
+        return Ending.STALLED_FRAME
     return STAYS
 
 

@@ -26,24 +26,20 @@ from rocketns._fast.access.policy cimport refresh_policy
 from rocketns._fast.codec.proxy_header cimport (
     DETECTION_BYTES, UNFINISHED, WRONG, Header, ProxyHeader, is_proxied, read_header
 )
-from rocketns._fast.connections.connection cimport (
-    BEHIND_HEADER, CARRIED, DETECTING, FAILED, NEW, NO_CERTIFICATE, NOT_TLS, PEER_CLOSED, SHAKING_HANDS,
-    STALLED_HANDSHAKE, TLS_DISABLED, TLS_FAILED, UNDECIDED, UNTRUSTED_PROXY, WITHOUT_CONTEXT, WRONG_PROXY_HEADER, drop,
-    keep, receive_some, send_output, send_wire
-)
+from rocketns._fast.connections.connection cimport Ending, Stage, drop, keep, receive_some, send_output, send_wire
 from rocketns._fast.connections.hosts cimport (
     CONNECTIONS, HOSTS, INPUT, OF_CONNECTIONS, TLS, Hosts, claim_host, release_host, spend_token
 )
 from rocketns._fast.connections.messages cimport (
-    CLOSED, MOVE, OPENED, OPENED_LISTENER_SHIFT, TLS_WANTED, Message, join_ring, new_message, next_turn, push
+    OPENED_LISTENER_SHIFT, Message, MessageKind, join_ring, new_message, next_turn, push
 )
 from rocketns._fast.reactor.connection_table cimport (
-    Victim, close_connection, charge_bytes, find_victim, greedy_host, insert_connection, move, note_progress,
+    Victim, charge_bytes, close_connection, find_victim, greedy_host, insert_connection, move, note_progress,
     release_connection, relieve
 )
 from rocketns._fast.reactor.reactor_state cimport (
-    DESCRIPTORS_BESIDE_MAX, HANDSHAKE_BYTES, IN_USE, LISTENING, NOT_USABLE, UNFINISHED_MESSAGE_BYTES, UNKNOWN, WANTED,
-    ContextState, Shared, Tls, assert_reactor, must_wait, send_message
+    DESCRIPTORS_BESIDE_MAX, HANDSHAKE_BYTES, LISTENING, UNFINISHED_MESSAGE_BYTES, ContextState, Shared, Tls,
+    assert_reactor, must_wait, send_message
 )
 from rocketns._fast.reactor.turns cimport admit, finish_turn, process_records, resume
 from rocketns._fast.system.hashing cimport hash_bytes
@@ -53,7 +49,7 @@ from rocketns._fast.system.sockets cimport (
     epoll_event, getnameinfo, monotonic_ns, recv, set_int, sockaddr, sockaddr_storage, socklen_t
 )
 from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock
-from rocketns._fast.tls.openssl cimport HAS_FAILED, IS_DONE, X509, Progress, new_session, openssl, shake_hands
+from rocketns._fast.tls.openssl cimport X509, Progress, new_session, openssl, shake_hands
 
 cdef enum:
     ACCEPTED_AT_ONCE_MAX = 64  # in one round of the loop
@@ -140,14 +136,14 @@ cdef void begin(Reactor *reactor, int fd, const sockaddr_storage *address, uint8
     if connection == NULL:
         close(fd)
         return
-    connection.message.kind = MOVE
-    connection.fd, connection.stage, connection.ending, connection.listener = fd, NEW, FAILED, listener
+    connection.message.kind = MessageKind.MOVE
+    connection.fd, connection.stage, connection.ending, connection.listener = fd, Stage.NEW, Ending.FAILED, listener
     connection.active_ms, connection.idle_ms_max = reactor.now_ms, load(&shared.idle_ms_max)
     add(&shared.connections, 1)
     read_socket_address(address, &connection.peer)
     connection.message.host = claim_host(shared.hosts, connection.peer.address)
     if not may_stay(reactor, connection) or not name_peer(connection, address):
-        release_connection(shared, connection, FAILED)
+        release_connection(shared, connection, Ending.FAILED)
         return
     reactor.has_accepted = True
     set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1)
@@ -193,10 +189,10 @@ cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
         move(reactor, connection, reactor.shared.reactors[reactor.shared.carriers])
         return False
     if got == 1:
-        connection.stage = DETECTING
+        connection.stage = Stage.DETECTING
         if report_opened(reactor, connection):
             return True
-    close_connection(reactor, connection, PEER_CLOSED if got == 0 else FAILED)
+    close_connection(reactor, connection, Ending.PEER_CLOSED if got == 0 else Ending.FAILED)
     return False
 
 
@@ -215,7 +211,7 @@ cdef bint report_opened(Reactor *reactor, Connection *connection) noexcept nogil
         certificate = openssl.SSL_get1_peer_certificate(connection.tls)
     if certificate != NULL:
         der_size = max(openssl.i2d_X509(certificate, NULL), 0)
-    message = new_message(OPENED, &connection.message, size + <size_t>der_size)
+    message = new_message(MessageKind.OPENED, &connection.message, size + <size_t>der_size)
     if message != NULL:
         memcpy(message.data, connection.address, size)
         der = message.data + size
@@ -226,7 +222,7 @@ cdef bint report_opened(Reactor *reactor, Connection *connection) noexcept nogil
             connection.address_hash = hash_bytes(
                 <const uint8_t *>connection.address, length, &reactor.shared.routes.key
             )
-        connection.message.kind = CLOSED
+        connection.message.kind = MessageKind.CLOSED
         push(&reactor.shared.to_control, message)
     if certificate != NULL:
         openssl.X509_free(certificate)
@@ -244,12 +240,12 @@ cdef void adopt(Reactor *reactor, Connection *connection) noexcept nogil:
     # It may have been judged by a policy that this reactor has not seen.
     refresh_policy(&reactor.shared.policy, &reactor.policy_copy)
     if reactor.shakes_hands:
-        connection.stage, connection.began_ms = UNDECIDED, reactor.now_ms
+        connection.stage, connection.began_ms = Stage.UNDECIDED, reactor.now_ms
     if not insert_connection(reactor, connection):
-        release_connection(reactor.shared, connection, FAILED)
+        release_connection(reactor.shared, connection, Ending.FAILED)
     elif reactor.shakes_hands:
         join_ring(reactor.waiting, &connection.message)
-    elif connection.stage == CARRIED:
+    elif connection.stage == Stage.CARRIED:
         if not report_opened(reactor, connection):
             connection.is_failed = True
         elif connection.tls == NULL:
@@ -266,7 +262,7 @@ cdef void fail(Connection *connection, int ending) noexcept nogil:
 
 cdef void return_connection(Reactor *reactor, Connection *connection) noexcept nogil:
     """Handshake thread only. Its frames begin."""
-    connection.stage = CARRIED
+    connection.stage = Stage.CARRIED
     move(reactor, connection, next_carrier(reactor))
 
 
@@ -290,21 +286,21 @@ cdef size_t read_proxy(Reactor *reactor, Connection *connection, const uint8_t *
     if size < DETECTION_BYTES:
         return 0
     if not is_proxied(data):
-        connection.stage = BEHIND_HEADER
+        connection.stage = Stage.BEHIND_HEADER
         return 0
     if not is_trusted(reactor.shared, connection):
-        fail(connection, UNTRUSTED_PROXY)
+        fail(connection, Ending.UNTRUSTED_PROXY)
         return 0
     found = read_header(data, size, &header)
     if found == UNFINISHED:
         return 0
     if found == WRONG:
-        fail(connection, WRONG_PROXY_HEADER)
+        fail(connection, Ending.WRONG_PROXY_HEADER)
         return 0
-    connection.stage = BEHIND_HEADER
+    connection.stage = Stage.BEHIND_HEADER
     if header.source[0]:
         if not set_address(connection, header.source, connection.address):
-            fail(connection, FAILED)
+            fail(connection, Ending.FAILED)
             return 0
         connection.is_announced = True
         connection.peer.has_address = False
@@ -337,7 +333,7 @@ cdef bint reserve_handshake(Reactor *reactor, Connection *wanting, uint32_t size
         greedy = greedy_host(reactor.shared, TLS, victim.party)
         if other == wanting or (greedy < HOSTS and greedy != victim.number):
             break
-        close_connection(reactor, other, STALLED_HANDSHAKE)
+        close_connection(reactor, other, Ending.STALLED_HANDSHAKE)
     return relieve(reactor, TLS, wanting) != NULL
 
 
@@ -353,22 +349,22 @@ cdef bint start_tls(Reactor *reactor, Connection *connection) noexcept nogil:
         return False
     pthread_mutex_lock(&shared.tls.mutex)
     state = shared.tls.state
-    if state == IN_USE:
+    if state == ContextState.IN_USE:
         connection.tls = new_session(shared.tls.context)
         connection.shows_names = shared.tls.verifies_peers
-    elif state == UNKNOWN:
-        message = new_message(TLS_WANTED, NULL, 0)
+    elif state == ContextState.UNKNOWN:
+        message = new_message(MessageKind.TLS_WANTED, NULL, 0)
         if message != NULL:
-            shared.tls.state = WANTED
+            shared.tls.state = ContextState.WANTED
     pthread_mutex_unlock(&shared.tls.mutex)
     if message != NULL:
         push(&shared.to_control, message)
     if connection.tls != NULL:
-        connection.stage = SHAKING_HANDS
-    elif state == IN_USE or state == NOT_USABLE:
-        fail(connection, NO_CERTIFICATE if state == NOT_USABLE else FAILED)
+        connection.stage = Stage.SHAKING_HANDS
+    elif state == ContextState.IN_USE or state == ContextState.NOT_USABLE:
+        fail(connection, Ending.NO_CERTIFICATE if state == ContextState.NOT_USABLE else Ending.FAILED)
     else:
-        connection.stage = WITHOUT_CONTEXT
+        connection.stage = Stage.WITHOUT_CONTEXT
         charge_bytes(reactor, TLS, connection, 0)
     return True
 
@@ -389,15 +385,15 @@ cdef bint go_on_with_tls(Reactor *reactor, Connection *connection, const uint8_t
     memory = HANDSHAKE_BYTES if reactor.wire.outgoing_size else UNFINISHED_MESSAGE_BYTES
     send_wire(connection, &reactor.wire)  # also an alert
     drop(&connection.input)
-    if progress == HAS_FAILED:
+    if progress == Progress.HAS_FAILED:
         add(&tls.failed, 1)
-        fail(connection, TLS_FAILED)
-    elif progress == IS_DONE and not connection.is_failed:
+        fail(connection, Ending.TLS_FAILED)
+    elif progress == Progress.IS_DONE and not connection.is_failed:
         add(&tls.succeeded, 1)
         if keep(&connection.input, reactor.wire.incoming, left):
             return_connection(reactor, connection)
             return False
-        fail(connection, FAILED)
+        fail(connection, Ending.FAILED)
     return connection.is_failed or reserve_handshake(reactor, connection, memory)
 
 
@@ -416,25 +412,25 @@ cdef bint go_on(Reactor *reactor, Connection *connection) noexcept nogil:
     have += receive_some(connection, data + have, RECEIVED_AT_ONCE_MAX, reactor.now_ms)
     if connection.is_failed:
         return True
-    if connection.stage == SHAKING_HANDS:
+    if connection.stage == Stage.SHAKING_HANDS:
         return go_on_with_tls(reactor, connection, data, have)
-    if connection.stage == UNDECIDED:
+    if connection.stage == Stage.UNDECIDED:
         taken = read_proxy(reactor, connection, data, have)
         data += taken
         have -= taken
     drop(&connection.input)
     if not keep(&connection.input, data, have):
-        fail(connection, FAILED)
-    if connection.is_failed or connection.stage != BEHIND_HEADER or have == 0:
+        fail(connection, Ending.FAILED)
+    if connection.is_failed or connection.stage != Stage.BEHIND_HEADER or have == 0:
         return True
     if data[0] == HANDSHAKE_MAGIC_CODE and reactor.shared.limits.accepts_tls:
         if not start_tls(reactor, connection):
             return False
-        return connection.stage != SHAKING_HANDS or go_on_with_tls(reactor, connection, data, have)
+        return connection.stage != Stage.SHAKING_HANDS or go_on_with_tls(reactor, connection, data, have)
     if data[0] != HANDSHAKE_MAGIC_CODE and reactor.shared.limits.accepts_plain:
         return_connection(reactor, connection)
         return False
-    fail(connection, TLS_DISABLED if data[0] == HANDSHAKE_MAGIC_CODE else NOT_TLS)
+    fail(connection, Ending.TLS_DISABLED if data[0] == HANDSHAKE_MAGIC_CODE else Ending.NOT_TLS)
     return True
 
 
@@ -444,15 +440,15 @@ cdef void note_context(Reactor *reactor) noexcept nogil:
     cdef int fd
     for fd in range(reactor.table_end):
         connection = reactor.connections[fd]
-        if connection != NULL and connection.stage == WITHOUT_CONTEXT:
-            connection.stage, connection.began_ms = BEHIND_HEADER, reactor.now_ms
+        if connection != NULL and connection.stage == Stage.WITHOUT_CONTEXT:
+            connection.stage, connection.began_ms = Stage.BEHIND_HEADER, reactor.now_ms
             join_ring(reactor.waiting, &connection.message)
 
 
 cdef void on_handshake_event(Reactor *reactor, Connection *connection, uint32_t events) noexcept nogil:
     """Handshake thread only."""
-    if connection.stage == WITHOUT_CONTEXT and events & (EPOLLERR | EPOLLHUP):
-        close_connection(reactor, connection, PEER_CLOSED)
+    if connection.stage == Stage.WITHOUT_CONTEXT and events & (EPOLLERR | EPOLLHUP):
+        close_connection(reactor, connection, Ending.PEER_CLOSED)
     else:
         join_ring(reactor.waiting, &connection.message)
 

@@ -10,10 +10,10 @@ All functions are for the reactor's thread.
 
 from libc.stdint cimport int64_t, uint32_t
 
-from rocketns._fast.connections.connection cimport ENDED, NEW, Buffer, Connection, send_answers, send_output
+from rocketns._fast.connections.connection cimport Buffer, Connection, Ending, Stage, send_answers, send_output
 from rocketns._fast.connections.messages cimport (
-    ABORT, CLOSE_IDLE, CONTEXT_CHANGED, END, MOVE, REPLY, REPLY_AWAITS_DELIVERY, REPLY_GENERATION_SHIFT,
-    REPLY_TO_BROKER, RESUME, SHED, STOP, Message, dequeue, drain, free_message, leave_ring
+    REPLY_AWAITS_DELIVERY, REPLY_GENERATION_SHIFT, REPLY_TO_BROKER, Message, MessageKind, dequeue, drain, free_message,
+    leave_ring
 )
 from rocketns._fast.reactor.connection_table cimport close_connection, close_some_idle, note_broker, relieve
 from rocketns._fast.reactor.opening cimport (
@@ -57,7 +57,7 @@ assert_equal(READERS_MAX < 255, True)
 
 cdef void on_event(Reactor *reactor, Connection *connection, uint32_t events) noexcept nogil:
     """Reactor thread only. The connection may be gone afterwards."""
-    if connection.stage == NEW and events & EPOLLIN and not detect_plain(reactor, connection):
+    if connection.stage == Stage.NEW and events & EPOLLIN and not detect_plain(reactor, connection):
         return
     if events & EPOLLOUT and connection.output.size:
         send_output(connection)
@@ -114,35 +114,35 @@ cdef void reply(Reactor *reactor, Connection *connection, Message *message) noex
 cdef void handle_message(Reactor *reactor, Message *message) noexcept nogil:
     """Reactor thread only. The message stays the caller's."""
     cdef Connection *connection
-    if message.kind == CONTEXT_CHANGED:
+    if message.kind == MessageKind.CONTEXT_CHANGED:
         note_context(reactor)
-    elif message.kind == CLOSE_IDLE:
+    elif message.kind == MessageKind.CLOSE_IDLE:
         reactor.idle_at_ms = message.moment
         if reactor.idle_left == 0:  # a check under way goes on where it is
             reactor.idle_left = reactor.table_end
         close_some_idle(reactor)
         if not reactor.is_accepting and reactor.listeners:
             listen_again(reactor, True)
-    elif message.kind == RESUME:
+    elif message.kind == MessageKind.RESUME:
         reactor.may_resume = not reactor.shakes_hands
-    elif message.kind == SHED:
+    elif message.kind == MessageKind.SHED:
         store(&reactor.shared.asked[message.number], 0)  # before the look, see `connection_table.ask_to_close`
         relieve(reactor, message.number, NULL)
-    elif message.kind == STOP:
+    elif message.kind == MessageKind.STOP:
         reactor.is_stopping = True
     else:
-        if message.kind == REPLY:
+        if message.kind == MessageKind.REPLY:
             add(&reactor.shared.replied_bytes, -<int64_t>message.size)
         connection = find_connection(reactor, message.connection)
         if connection == NULL:
             return
-        if message.kind == REPLY:
+        if message.kind == MessageKind.REPLY:
             reply(reactor, connection, message)
-        elif message.kind == END:
-            end_connection(reactor, connection, ENDED)
+        elif message.kind == MessageKind.END:
+            end_connection(reactor, connection, Ending.ENDED)
             finish_turn(reactor, connection)
-        elif message.kind == ABORT:
-            close_connection(reactor, connection, ENDED)
+        elif message.kind == MessageKind.ABORT:
+            close_connection(reactor, connection, Ending.ENDED)
 
 
 cdef void handle_messages(Reactor *reactor) noexcept nogil:
@@ -159,7 +159,7 @@ cdef void handle_messages(Reactor *reactor) noexcept nogil:
         message = <Message *>dequeue(&reactor.pending)
         handled += 1
         handled_bytes += message.size
-        if message.kind == MOVE:
+        if message.kind == MessageKind.MOVE:
             adopt(reactor, <Connection *>message)
         else:
             handle_message(reactor, message)
@@ -233,5 +233,5 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
         answer_deferred(reactor)
     for each in range(reactor.table_end):
         if reactor.connections[each] != NULL:
-            close_connection(reactor, reactor.connections[each], ENDED)
+            close_connection(reactor, reactor.connections[each], Ending.ENDED)
     disown(&reactor.thread)

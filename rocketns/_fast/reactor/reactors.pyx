@@ -17,20 +17,19 @@ cimport cython
 
 from rocketns._fast.access.policy cimport DECISIONS_MAX, Digest, put_in_force, remember_frame
 from rocketns._fast.codec.wire cimport frame_size
-from rocketns._fast.connections.connection cimport FAILED, Connection, make_room
+from rocketns._fast.connections.connection cimport Connection, Ending, make_room
 from rocketns._fast.connections.hosts cimport HOSTS, INPUT, OUTPUT, TLS, release_host
 from rocketns._fast.connections.messages cimport (
-    ABORT, CLOSE_IDLE, CLOSED, CONTEXT_CHANGED, DELIVERED, END, FRAME, LOOKED_UP, MOVE, OPENED,
-    OPENED_LISTENER_SHIFT, REFUSED, REPLY, REPLY_AWAITS_DELIVERY, REPLY_GENERATION_SHIFT, REPLY_TO_BROKER, RESUME, STOP,
-    TLS_WANTED, Line, Message, MessageKind, dequeue, drain, free_message, is_empty, join_ring, new_message, next_turn
+    OPENED_LISTENER_SHIFT, REPLY_AWAITS_DELIVERY, REPLY_GENERATION_SHIFT, REPLY_TO_BROKER, Line, Message, MessageKind,
+    dequeue, drain, free_message, is_empty, join_ring, new_message, next_turn
 )
 from rocketns._fast.reactor.connection_table cimport (
     ANY, Victim, ask_to_close, excess, find_victim, is_far_over, release_connection
 )
 from rocketns._fast.reactor.reactor cimport run_reactor
 from rocketns._fast.reactor.reactor_state cimport (
-    DESCRIPTORS_BESIDE_MAX, FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, LISTENING, NOT_USABLE, SCRATCH_BYTES, SEALED_BYTES, WOKEN,
-    Reactor, Tls, find_connection, send_message
+    DESCRIPTORS_BESIDE_MAX, FRAME_COST_BYTES, LATENCY_BUCKETS, LISTENING, SCRATCH_BYTES, SEALED_BYTES, WOKEN,
+    ContextState, Reactor, Tls, find_connection, send_message
 )
 from rocketns._fast.routes.asked_topics cimport drain_counts, drain_missed, free_counts, make_counts
 from rocketns._fast.routes.routes cimport READERS_MAX
@@ -70,27 +69,27 @@ cdef int deliver_one(Message *message, receiver) except -1:
     cdef int64_t number = message.number
     cdef int64_t moment = message.moment
     cdef object content = None
-    if kind == FRAME:
+    if kind == MessageKind.FRAME:
         content = frame_of(message)
-    elif kind == OPENED or kind == REFUSED:
+    elif kind == MessageKind.OPENED or kind == MessageKind.REFUSED:
         content = message.data[:message.size]
     free_message(message)
-    if kind == FRAME:
+    if kind == MessageKind.FRAME:
         receiver.frame(connection, content, number != 0)
-    elif kind == OPENED:
+    elif kind == MessageKind.OPENED:
         address, socket_address, certificate = content.split(b"\0", 2)
         receiver.opened(connection, number, moment & 1 != 0, (
             text_of(address), text_of(socket_address) or None, certificate, moment >> OPENED_LISTENER_SHIFT
         ))
-    elif kind == CLOSED:
+    elif kind == MessageKind.CLOSED:
         receiver.closed(connection, number)
-    elif kind == DELIVERED:
+    elif kind == MessageKind.DELIVERED:
         receiver.answers_delivered(connection)
-    elif kind == LOOKED_UP:
+    elif kind == MessageKind.LOOKED_UP:
         receiver.looked_up(connection, number, moment)
-    elif kind == REFUSED:
+    elif kind == MessageKind.REFUSED:
         receiver.refused(number, *text_of(content).split("\0", 1))
-    elif kind == TLS_WANTED:
+    elif kind == MessageKind.TLS_WANTED:
         receiver.tls_wanted()
     return 0
 
@@ -143,8 +142,8 @@ cdef void free_messages(Shared *shared, Line *messages) noexcept nogil:
     cdef Message *message
     while messages.first != NULL:
         message = <Message *>dequeue(messages)
-        if message.kind == MOVE:
-            release_connection(shared, <Connection *>message, FAILED)
+        if message.kind == MessageKind.MOVE:
+            release_connection(shared, <Connection *>message, Ending.FAILED)
         else:
             free_message(message)
 
@@ -243,14 +242,14 @@ cdef class Reactors:
         pthread_mutex_lock(&self.shared.tls.mutex)
         former = self.shared.tls.context
         self.shared.tls.context = NULL if made is None else made.context
-        self.shared.tls.state = NOT_USABLE if made is None else IN_USE
+        self.shared.tls.state = ContextState.NOT_USABLE if made is None else ContextState.IN_USE
         if made is not None:
             self.shared.tls.verifies_peers = made.verifies_peers
             openssl.SSL_CTX_up_ref(made.context)
         pthread_mutex_unlock(&self.shared.tls.mutex)
         if former != NULL:
             openssl.SSL_CTX_free(former)
-        post(self, self.count, CONTEXT_CHANGED, 0, 0, NULL, 0)
+        post(self, self.count, MessageKind.CONTEXT_CHANGED, 0, 0, NULL, 0)
 
     def listen(self, int listen_fd):
         """Control, before `run`."""
@@ -275,7 +274,7 @@ cdef class Reactors:
             message = <Message *>next_turn(&self.waiting, MESSAGES_OF_HOST_AT_ONCE)
             if message == NULL:
                 return
-            if message.kind == CLOSED or message.kind == REFUSED:
+            if message.kind == MessageKind.CLOSED or message.kind == MessageKind.REFUSED:
                 add(&self.shared.gone, -1)
                 add(&self.shared.hosts.hosts[message.host].ended, -1)
                 release_host(self.shared.hosts, message.host)
@@ -294,12 +293,12 @@ cdef class Reactors:
         add(&self.shared.hosts.hosts[host].queued_bytes, -(frame_bytes + FRAME_COST_BYTES))
         if load(&self.shared.stalled) and queued <= self.shared.limits.queued_bytes_max // 2:
             store(&self.shared.stalled, 0)
-            post_all(self, RESUME, 0)
+            post_all(self, MessageKind.RESUME, 0)
 
     def end_frame(self):
         """Control only."""
         if add(&self.shared.unapplied, -1) == 0 and load(&self.shared.deferred):
-            post_all(self, RESUME, 0)
+            post_all(self, MessageKind.RESUME, 0)
 
     @property
     def is_applied(self):
@@ -314,7 +313,7 @@ cdef class Reactors:
         cdef size_t size = <size_t>data.shape[0]
         cdef int64_t bits = (REPLY_AWAITS_DELIVERY if awaits_delivery else 0) | (REPLY_TO_BROKER if is_broker else 0)
         bits |= allowed_in << REPLY_GENERATION_SHIFT
-        post(self, reactor_of(self, connection), REPLY, connection, done, start, size, bits)
+        post(self, reactor_of(self, connection), MessageKind.REPLY, connection, done, start, size, bits)
 
     def set_access(self, bint lookups_guarded, bint close_strangers, list networks not None):
         """Control only. The former networks are freed at the end, when no reactor reads them any more."""
@@ -343,10 +342,10 @@ cdef class Reactors:
         return not is_far_over(&self.shared, INPUT)
 
     def end(self, uint64_t connection):
-        post(self, reactor_of(self, connection), END, connection, 0, NULL, 0)
+        post(self, reactor_of(self, connection), MessageKind.END, connection, 0, NULL, 0)
 
     def abort(self, uint64_t connection):
-        post(self, reactor_of(self, connection), ABORT, connection, 0, NULL, 0)
+        post(self, reactor_of(self, connection), MessageKind.ABORT, connection, 0, NULL, 0)
 
     def lookups_of(self, uint64_t connection):
         cdef Reactor *reactor = self.shared.reactors[reactor_of(self, connection)]
@@ -363,7 +362,7 @@ cdef class Reactors:
         store(&self.shared.idle_ms_max, idle_ms_max)
 
     def close_idle(self, int64_t now_ms):
-        post_all(self, CLOSE_IDLE, now_ms)
+        post_all(self, MessageKind.CLOSE_IDLE, now_ms)
 
     def enable(self, bint enabled):
         store(&self.shared.enabled, enabled)
@@ -405,7 +404,7 @@ cdef class Reactors:
 
     def stop(self):
         """Control only."""
-        post_all(self, STOP, 0)
+        post_all(self, MessageKind.STOP, 0)
         disown(&self.shared.control)
         disown(&self.slots.writer)
 
@@ -501,7 +500,7 @@ cdef int post(
     message.connection, message.number, message.moment = connection, argument, moment
     if size:
         memcpy(message.data, data, size)
-    if kind == REPLY:
+    if kind == MessageKind.REPLY:
         add(&reactors.shared.replied_bytes, <int64_t>size)
     send_message(reactors.shared.reactors[number], message)
     return 0

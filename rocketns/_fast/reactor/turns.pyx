@@ -15,18 +15,17 @@ from rocketns._fast.codec.wire cimport (
     HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, LENGTH_BYTES, MALFORMED, NEED_MORE, frame_size, read_uint32
 )
 from rocketns._fast.connections.connection cimport (
-    CARRIED, DETECTING, MALFORMED_FRAME, PEER_CLOSED, STRANGER, TLS_FAILED, TOO_MUCH_UNSENT, UNFINISHED_RECORD_MAX,
-    WITHOUT_CONTEXT, drop, keep, make_room, receive_some, send_wire
+    UNFINISHED_RECORD_MAX, Ending, Stage, drop, keep, make_room, receive_some, send_wire
 )
 from rocketns._fast.connections.hosts cimport (
     INPUT, KINDS, OF_BROKERS, OF_STRANGERS, OUTPUT, REQUESTS, TLS, Hosts, spend_token
 )
 from rocketns._fast.connections.messages cimport (
-    DELIVERED, FRAME, Message, dequeue, free_message, join_ring, new_message, next_turn, push
+    Message, MessageKind, dequeue, free_message, join_ring, new_message, next_turn, push
 )
 from rocketns._fast.reactor.answers cimport answer, refuse, send_written
 from rocketns._fast.reactor.connection_table cimport (
-    PROGRESS_BYTES, close_connection, charge_bytes, excess, note_progress, relieve
+    PROGRESS_BYTES, charge_bytes, close_connection, excess, note_progress, relieve
 )
 from rocketns._fast.reactor.reactor_state cimport (
     FRAME_COST_BYTES, SCRATCH_BYTES, TLS_BYTES, Shared, assert_reactor, find_connection, flags_of_peer, must_wait,
@@ -36,9 +35,7 @@ from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_MOD, EPOLLIN, EPOLLONESHOT, EPOLLOUT, epoll_ctl, epoll_event, monotonic_ms
 )
 from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock, store
-from rocketns._fast.tls.openssl cimport (
-    HAS_ENDED, HAS_FAILED, IS_DONE, WANTS_MORE, Progress, open_records, openssl, seal_end
-)
+from rocketns._fast.tls.openssl cimport Progress, open_records, openssl, seal_end
 
 cdef enum:
     # The most that others wait for in one turn: frames, and bytes of answers and of frames for control.
@@ -102,7 +99,7 @@ cdef bint hand_over(
     if not may_hand_over(reactor, connection, size):
         join_ring(reactor.waiting, &connection.message)
         return False
-    message = new_message(FRAME, &connection.message, 0 if is_whole_input else size)
+    message = new_message(MessageKind.FRAME, &connection.message, 0 if is_whole_input else size)
     if message == NULL:
         connection.is_failed = True
         return False
@@ -176,20 +173,20 @@ cdef void process_frames(Reactor *reactor, Connection *connection, uint8_t *data
     cdef size_t at = 0
     cdef int64_t length
     cdef int frames = 0
-    if connection.stage == DETECTING and size >= DETECTION_BYTES:
-        connection.stage = CARRIED
+    if connection.stage == Stage.DETECTING and size >= DETECTION_BYTES:
+        connection.stage = Stage.CARRIED
     connection.has_frames = False
     reactor.turn_bytes = 0
     if connection.access_generation != load(&reactor.shared.policy.generation) and not admit(
         &reactor.shared.policy, &reactor.policy_copy, connection
     ):
-        end_connection(reactor, connection, STRANGER)
-    while connection.stage != DETECTING and not must_wait(reactor, connection):
+        end_connection(reactor, connection, Ending.STRANGER)
+    while connection.stage != Stage.DETECTING and not must_wait(reactor, connection):
         length = frame_size(data + at, size - at, reactor.shared.limits.frame_bytes_max)
         if length == NEED_MORE:
             break
         if length == MALFORMED:
-            end_connection(reactor, connection, MALFORMED_FRAME)
+            end_connection(reactor, connection, Ending.MALFORMED_FRAME)
             break
         if frames == TURN_FRAMES_MAX or reactor.turn_bytes >= TURN_BYTES_MAX:
             connection.has_frames = True
@@ -214,7 +211,7 @@ cdef void process_received(
     These are behind ``data + have``; of a TLS connection they are in `scratch_received`, and their plain text has
     ``room`` there, at least UNFINISHED_RECORD_MAX more than was received.
     """
-    cdef Progress progress = WANTS_MORE
+    cdef Progress progress = Progress.WANTS_MORE
     cdef size_t came = received
     if connection.tls != NULL:
         reactor.wire.incoming, reactor.wire.incoming_size = reactor.scratch_received, received
@@ -226,10 +223,10 @@ cdef void process_received(
     elif have:
         drop(&connection.input)
     process_frames(reactor, connection, data, have + came)
-    if progress == HAS_ENDED:
-        end_connection(reactor, connection, PEER_CLOSED)
-    elif progress == HAS_FAILED or progress == IS_DONE:  # IS_DONE: more plain text than records, which cannot be
-        end_connection(reactor, connection, TLS_FAILED)
+    if progress == Progress.HAS_ENDED:
+        end_connection(reactor, connection, Ending.PEER_CLOSED)
+    elif progress != Progress.WANTS_MORE:  # IS_DONE would be more plain text than records, which cannot be
+        end_connection(reactor, connection, Ending.TLS_FAILED)
 
 
 cdef void process_records(Reactor *reactor, Connection *connection) noexcept nogil:
@@ -331,7 +328,7 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
     if reactor.written.size:
         send_written(reactor, connection)
     # The memory before the input and the output counts too; of TLS also that of a record which is not whole.
-    if connection.tls != NULL and connection.stage == CARRIED:
+    if connection.tls != NULL and connection.stage == Stage.CARRIED:
         charge_bytes(reactor, TLS, connection, TLS_BYTES)
         if openssl.SSL_has_pending(connection.tls):
             waiting += UNFINISHED_RECORD_MAX
@@ -339,17 +336,17 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
     charge_bytes(reactor, OUTPUT, connection, output.start + output.size)
     if connection.is_awaited and output.size <= shared.limits.high_water_bytes:
         connection.is_awaited = False  # control parks the connection's requests until it takes this message
-        if not notify_control(reactor, connection, DELIVERED, 0, 0):
+        if not notify_control(reactor, connection, MessageKind.DELIVERED, 0, 0):
             connection.is_failed = True
     if output.size > shared.limits.outgoing_bytes_max:
-        connection.is_failed, connection.ending = True, TOO_MUCH_UNSENT
+        connection.is_failed, connection.ending = True, Ending.TOO_MUCH_UNSENT
     if connection.is_failed or (connection.is_ending and output.size == 0):
         if not connection.is_failed and connection.tls != NULL:
             seal_end(connection.tls, &reactor.wire)
             send_wire(connection, &reactor.wire)
         close_connection(reactor, connection, connection.ending)
         return
-    if not must_wait(reactor, connection) and connection.stage != WITHOUT_CONTEXT:
+    if not must_wait(reactor, connection) and connection.stage != Stage.WITHOUT_CONTEXT:
         # With frames left, more of them would only wake the loop again and again while the peer reads no answers.
         wanted |= EPOLLOUT if connection.has_frames else EPOLLIN
     if output.size:
