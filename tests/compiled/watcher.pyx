@@ -13,9 +13,7 @@ cimport cython
 from rocketns._fast.codec.requests cimport RouteRequest, recognise_request
 from rocketns._fast.routes.routes cimport RouteSlots
 from rocketns._fast.routes.slots cimport Answer, Routes, write_answer
-from rocketns._fast.system.threads cimport (
-    load, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock, store
-)
+from rocketns._fast.system.threads cimport load, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock, store
 
 cdef extern from "<pthread.h>" nogil:
     int pthread_mutex_trylock(pthread_mutex_t *mutex)
@@ -46,16 +44,12 @@ cdef class Watcher:
 
     def __cinit__(self, RouteSlots slots not None):
         self.slots = slots
-        pthread_mutex_init(&self.first, NULL)
-        pthread_mutex_init(&self.second, NULL)
         slots.add_reader(&self.first)
         slots.add_reader(&self.second)
 
     def __dealloc__(self):
         """No other reader of the slots may be in use any more."""
         self.slots.reader_count = 0
-        pthread_mutex_destroy(&self.first)
-        pthread_mutex_destroy(&self.second)
 
     cdef void look(self, const RouteRequest *request, Look *seen) noexcept nogil:
         cdef int view = 1 if self.slots.routes.views else 0

@@ -18,9 +18,7 @@ from rocketns._fast.codec.requests cimport Layout, RouteRequest, follows_layout,
 from rocketns._fast.codec.wire cimport frame_size
 from rocketns._fast.routes.routes cimport RouteSlots
 from rocketns._fast.routes.slots cimport HANDED_OVER, Answer, Routes, write_answer
-from rocketns._fast.system.threads cimport (
-    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
-)
+from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
 
 cdef enum:
     FRAME_BYTES_MAX = 1 << 20
@@ -205,13 +203,11 @@ cdef class Frames:
 
     def __cinit__(self, RouteSlots slots not None, Corpus corpus not None, uint64_t seed):
         self.slots, self.corpus, self.reader.state = slots, corpus, seed
-        pthread_mutex_init(&self.reader.mutex, NULL)
         slots.add_reader(&self.reader.mutex)
 
     def __dealloc__(self):
         """No other reader of the slots may be in use any more."""
         self.slots.reader_count = 0
-        pthread_mutex_destroy(&self.reader.mutex)
         for place in range(self.sample_count):
             free(self.samples[place])
 

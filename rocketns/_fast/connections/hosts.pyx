@@ -12,9 +12,7 @@ import os
 
 from rocketns._fast.access.networks cimport is_ipv4
 from rocketns._fast.system.hashing cimport hash_bytes
-from rocketns._fast.system.threads cimport (
-    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_unlock
-)
+from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
 
 cdef enum:
     NS_PER_MS = 1_000_000
@@ -100,18 +98,13 @@ cdef bint spend_token(Hosts *table, uint16_t number, int bucket, int64_t now_ms)
 cdef class HostTable:
     def __cinit__(self):
         cdef bytes key = os.urandom(sizeof(HashKey))
-        memset(&self.table, 0, sizeof(Hosts))
         memcpy(&self.table.key, <const char *>key, sizeof(HashKey))
-        for number in range(STRIPES):
-            pthread_mutex_init(&self.table.mutexes[number], NULL)
         self.table.hashes = <uint64_t *>calloc(SETS * WAYS, sizeof(uint64_t))
         self.table.hosts = <Host *>calloc(SETS * WAYS, sizeof(Host))
         if self.table.hashes == NULL or self.table.hosts == NULL:
             raise MemoryError
 
     def __dealloc__(self):
-        for number in range(STRIPES):
-            pthread_mutex_destroy(&self.table.mutexes[number])
         free(self.table.hashes)
         free(self.table.hosts)
 

@@ -69,7 +69,7 @@ cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept n
     assert_reactor(reactor, "remove_connection")
     for kind in range(KINDS):
         charge_bytes(reactor, kind, connection, 0)
-    leave_ring(reactor.waiting, &connection.message)
+    leave_ring(&reactor.waiting, &connection.message)
     pthread_mutex_lock(&reactor.table_mutex)
     reactor.connections[connection.fd] = NULL
     pthread_mutex_unlock(&reactor.table_mutex)

@@ -244,7 +244,7 @@ cdef void adopt(Reactor *reactor, Connection *connection) noexcept nogil:
     if not insert_connection(reactor, connection):
         release_connection(reactor.shared, connection, Ending.FAILED)
     elif reactor.shakes_hands:
-        join_ring(reactor.waiting, &connection.message)
+        join_ring(&reactor.waiting, &connection.message)
     elif connection.stage == Stage.CARRIED:
         if not report_opened(reactor, connection):
             connection.is_failed = True
@@ -442,7 +442,7 @@ cdef void note_context(Reactor *reactor) noexcept nogil:
         connection = reactor.connections[fd]
         if connection != NULL and connection.stage == Stage.WITHOUT_CONTEXT:
             connection.stage, connection.began_ms = Stage.BEHIND_HEADER, reactor.now_ms
-            join_ring(reactor.waiting, &connection.message)
+            join_ring(&reactor.waiting, &connection.message)
 
 
 cdef void on_handshake_event(Reactor *reactor, Connection *connection, uint32_t events) noexcept nogil:
@@ -450,7 +450,7 @@ cdef void on_handshake_event(Reactor *reactor, Connection *connection, uint32_t 
     if connection.stage == Stage.WITHOUT_CONTEXT and events & (EPOLLERR | EPOLLHUP):
         close_connection(reactor, connection, Ending.PEER_CLOSED)
     else:
-        join_ring(reactor.waiting, &connection.message)
+        join_ring(&reactor.waiting, &connection.message)
 
 
 cdef void step_handshakes(Reactor *reactor) noexcept nogil:
@@ -460,6 +460,6 @@ cdef void step_handshakes(Reactor *reactor) noexcept nogil:
     if reactor.waiting.turns.first != NULL:
         ends_ns = monotonic_ns() + TURN_NS
         while reactor.waiting.turns.first != NULL and monotonic_ns() < ends_ns:
-            connection = <Connection *>next_turn(reactor.waiting, 1)
+            connection = <Connection *>next_turn(&reactor.waiting, 1)
             if go_on(reactor, connection):
                 finish_turn(reactor, connection)

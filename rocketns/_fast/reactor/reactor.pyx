@@ -106,7 +106,7 @@ cdef void reply(Reactor *reactor, Connection *connection, Message *message) noex
         else:
             send_answers(connection, &reactor.wire, message.data, message.size)
     if connection.in_flight == 0:
-        leave_ring(reactor.waiting, &connection.message)  # it has no frame at control now, so it may hand one over
+        leave_ring(&reactor.waiting, &connection.message)  # it has no frame at control now, so it may hand one over
     resume(reactor, connection)
     finish_turn(reactor, connection)
 

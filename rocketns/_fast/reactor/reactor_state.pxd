@@ -129,7 +129,6 @@ cdef struct Reactor:
     uint8_t *scratch_in  # the pointers; the reactor writes the bytes
     uint8_t *scratch_received  # SCRATCH_BYTES of records from a socket
     bint shakes_hands  # the handshake thread
-    HostRing *waiting  # the pointer. Connections that wait for control, or for the next step of their handshake
     # Control and other reactors write, this reactor takes. Under its own mutex.
     Queue inbox
     # This reactor holds it while it reads `shared.routes` or writes `counts` and `missing`. Control holds it while it
@@ -158,6 +157,7 @@ cdef struct Reactor:
     int next_reactor  # that gets a new connection
     int64_t now_ms
     Line pending  # taken from the inbox, not yet handled
+    HostRing waiting  # connections that wait for control, or for the next step of their handshake
     bint may_resume  # control caught up: stalled connections may hand over frames again
     bint is_resuming
     int idle_left  # descriptors below this one are not yet checked for idle connections

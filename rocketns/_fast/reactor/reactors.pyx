@@ -9,7 +9,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from posix.unistd cimport close
 
@@ -38,7 +38,7 @@ from rocketns._fast.system.sockets cimport (
     EFD_CLOEXEC, EFD_NONBLOCK, EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLLIN, epoll_create1, epoll_ctl, epoll_event, eventfd
 )
 from rocketns._fast.system.threads cimport (
-    add, assert_owner, disown, load, own, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock,
+    add, assert_owner, disown, load, own, pthread_mutex_lock,
     pthread_mutex_unlock, store
 )
 from rocketns._fast.tls.openssl cimport SSL_CTX, ServerContext, openssl
@@ -114,13 +114,9 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
     reactor.scratch_received = <uint8_t *>malloc(SCRATCH_BYTES)
     reactor.wire.outgoing, reactor.wire.outgoing_room = <uint8_t *>malloc(SEALED_BYTES), SEALED_BYTES
     reactor.shakes_hands = number == shared.carriers
-    reactor.waiting = <HostRing *>calloc(1, sizeof(HostRing))
     reactor.connections = <Connection **>calloc(
         <size_t>shared.limits.connections_max + DESCRIPTORS_BESIDE_MAX, sizeof(Connection *)
     )
-    pthread_mutex_init(&reactor.routes_mutex, NULL)
-    pthread_mutex_init(&reactor.table_mutex, NULL)
-    pthread_mutex_init(&reactor.inbox.mutex, NULL)
     if (
         reactor.epoll_fd < 0
         or reactor.inbox.wake_fd < 0
@@ -128,7 +124,6 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
         or not make_room(&reactor.written, SCRATCH_BYTES)
         or reactor.scratch_received == NULL
         or reactor.wire.outgoing == NULL
-        or reactor.waiting == NULL
         or reactor.connections == NULL
         or not watch(reactor, reactor.inbox.wake_fd, WOKEN)
     ):
@@ -155,15 +150,11 @@ cdef void free_reactor(Reactor *reactor) noexcept nogil:
     free_messages(reactor.shared, &reactor.deferred)
     close(reactor.epoll_fd)
     close(reactor.inbox.wake_fd)
-    pthread_mutex_destroy(&reactor.routes_mutex)
-    pthread_mutex_destroy(&reactor.table_mutex)
-    pthread_mutex_destroy(&reactor.inbox.mutex)
     free_counts(&reactor.counts)
     free(reactor.scratch_in)
     free(reactor.written.data)
     free(reactor.scratch_received)
     free(reactor.wire.outgoing)
-    free(reactor.waiting)
     free(reactor.connections)
     free(reactor)
 
@@ -179,11 +170,7 @@ REACTORS_MAX = READERS_MAX
 cdef class Reactors:
     def __cinit__(self, RouteSlots slots not None, int count, dict limits not None):
         cdef int number
-        memset(&self.shared, 0, sizeof(Shared))
         self.shared.to_control.wake_fd = -1
-        pthread_mutex_init(&self.shared.to_control.mutex, NULL)
-        pthread_mutex_init(&self.shared.policy.mutex, NULL)
-        pthread_mutex_init(&self.shared.tls.mutex, NULL)
         self.slots, self.count, self.hosts = slots, count, HostTable()
         if not 0 < count <= READERS_MAX:
             raise ValueError(f"{count} reactors: 1 to {READERS_MAX} expected")
@@ -207,19 +194,13 @@ cdef class Reactors:
 
     def __dealloc__(self):
         """After the threads of all loops ended."""
-        cdef Message *message
         self.slots.reader_count = 0
         for number in range(self.shared.reactor_count):
             free_reactor(self.shared.reactors[number])
         collect(self)
-        message = <Message *>next_turn(&self.waiting, 1)
-        while message != NULL:
-            free_message(message)
-            message = <Message *>next_turn(&self.waiting, 1)
+        while self.waiting.turns.first != NULL:
+            free_message(next_turn(&self.waiting, 1))
         close(self.shared.to_control.wake_fd)
-        pthread_mutex_destroy(&self.shared.to_control.mutex)
-        pthread_mutex_destroy(&self.shared.policy.mutex)
-        pthread_mutex_destroy(&self.shared.tls.mutex)
         if self.shared.tls.context != NULL:
             openssl.SSL_CTX_free(self.shared.tls.context)
         free(self.shared.policy.decisions)
@@ -269,9 +250,8 @@ cdef class Reactors:
         cdef Message *message
         assert_owner(&self.shared.control, "deliver")
         collect(self)
-        while most > 0:
-            most -= 1
-            message = <Message *>next_turn(&self.waiting, MESSAGES_OF_HOST_AT_ONCE)
+        for _ in range(most):
+            message = next_turn(&self.waiting, MESSAGES_OF_HOST_AT_ONCE)
             if message == NULL:
                 return
             if message.kind == MessageKind.CLOSED or message.kind == MessageKind.REFUSED:

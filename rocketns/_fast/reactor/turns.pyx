@@ -97,7 +97,7 @@ cdef bint hand_over(
     cdef Message *message
     cdef bint is_whole_input = frame == connection.input.data and size == connection.input.size
     if not may_hand_over(reactor, connection, size):
-        join_ring(reactor.waiting, &connection.message)
+        join_ring(&reactor.waiting, &connection.message)
         return False
     message = new_message(MessageKind.FRAME, &connection.message, 0 if is_whole_input else size)
     if message == NULL:
@@ -277,7 +277,7 @@ cdef void resume_stalled(Reactor *reactor) noexcept nogil:
         if reactor.waiting.turns.first == NULL or is_crowded(reactor):
             reactor.may_resume = False
             return
-        connection = <Connection *>next_turn(reactor.waiting, 1)
+        connection = <Connection *>next_turn(&reactor.waiting, 1)
         reactor.is_resuming = True
         resume(reactor, connection)
         reactor.is_resuming = False

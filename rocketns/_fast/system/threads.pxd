@@ -49,11 +49,11 @@ cdef extern from *:
     """
     void count_one "rocketns_count_one"(int64_t *count) noexcept nogil
 
+# Zeroed memory is a mutex that is not locked, as PTHREAD_MUTEX_INITIALIZER says in glibc and in musl. None has anything to
+# free.
 cdef extern from "<pthread.h>" nogil:
     ctypedef struct pthread_mutex_t:
         pass
-    int pthread_mutex_init(pthread_mutex_t *mutex, const void *attributes)
-    int pthread_mutex_destroy(pthread_mutex_t *mutex)
     int pthread_mutex_lock(pthread_mutex_t *mutex)
     int pthread_mutex_unlock(pthread_mutex_t *mutex)
 
