@@ -37,8 +37,8 @@ class Facts:
     Control only: what is in the tables of ``context``, in ``tables``, ``kv`` and ``asked``, the topics without a route;
     all methods of the parts, and of this but ``now``, `why_not_ready` and `counts`.
 
-    Nothing is changed through it, but by `drain`, and by what makes the server count: `measure`, ``watch`` and
-    ``reactors.report_clients``, which are called before it starts.
+    Nothing is changed through it, but by `drain`, and by what makes the server count: `measure` and ``watch``, which
+    are called before it starts.
     """
 
     def __init__(

@@ -127,7 +127,7 @@ cdef bint recognise(
         return True
     if not recognise_request(frame, size, request):
         return False
-    if connection.layouts_learnt == 0 and reactor.shared.reports_clients:
+    if connection.layouts_learnt == 0 and reactor.shared.limits.reports_clients:
         notify_control(reactor, connection, MessageKind.LOOKED_UP, request.language_code, request.version)
     if connection.layouts_learnt < LEARNT_MAX:
         connection.layouts_learnt += 1
@@ -167,7 +167,7 @@ cdef inline void finish_lookup(
         note_missed(&reactor.missing, &lookup.request, answer.topic_hash, &connection.peer, connection.message.host,
                     connection.message.connection)
     if reactor.counts.table != NULL and answer.size > 0:
-        client = connection.address if reactor.shared.counts_clients else NULL
+        client = connection.address if reactor.shared.limits.counts_clients else NULL
         count_lookup(&reactor.counts, &lookup.request, answer.topic_hash, client, connection.address_hash,
                      answer.is_absent)
 

@@ -218,7 +218,7 @@ cdef bint report_opened(Reactor *reactor, Connection *connection) noexcept nogil
         if der_size:
             openssl.i2d_X509(certificate, &der)
         message.moment = (connection.tls != NULL) | connection.listener << OPENED_LISTENER_SHIFT
-        if reactor.shared.counts_clients:
+        if reactor.shared.limits.counts_clients:
             connection.address_hash = hash_bytes(
                 <const uint8_t *>connection.address, length, &reactor.shared.routes.key
             )

@@ -57,6 +57,9 @@ cdef struct Limits:
     int64_t handshake_ms_max  # of a PROXY header and a handshake; 0: no limit
     int64_t deferred_ms_max  # of a lookup without a route, see answers.pxd
     bint trusts_announced  # whether an address of a PROXY header says in which networks its peer is
+    uint32_t lookup_keys_max  # that a reactor counts for the journal; 0: none
+    bint counts_clients  # whether the client is a part of the key
+    bint reports_clients  # whether control is told the language and version of a connection's first lookup
     int64_t latency_bounds_ns[LATENCY_BUCKETS - 1]  # of the buckets of lookups' times, but of the last one
 
 # How far the context is. Control decides.
@@ -86,8 +89,6 @@ cdef struct Shared:
     int carriers  # reactors
     int reactor_count  # with the handshake thread
     const NetworkTable *proxies  # whose PROXY headers count; NULL: everybody's
-    bint counts_clients
-    bint reports_clients  # whether control is told the language and version of a connection's first lookup
     Owner control  # the thread of control, for debug builds
     # Written by control, read by reactors. Atomic.
     int64_t enabled  # 0: every lookup is handed over

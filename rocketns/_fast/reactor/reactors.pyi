@@ -41,6 +41,12 @@ class ReactorLimits(TypedDict):
     """A lookup without a route waits so long for registrations that came before it."""
     trusts_announced: bool
     """Whether the address of a PROXY header says in which networks its peer is. False: it is in none."""
+    lookup_keys_max: int
+    """Of counted lookups, for each reactor; 0 counts none."""
+    counts_clients: bool
+    """Whether the client is a part of the key."""
+    reports_clients: bool
+    """Give LOOKED_UP for each connection that looks up."""
     latency_bounds_ns: tuple[int, ...]
     """The upper bounds of the buckets of `Reactors.latencies`: 16, and a last bucket has none."""
 
@@ -75,21 +81,21 @@ class Reactors:
 
     A connection is a number that is never used again. OSError where the system lacks memory or descriptors.
 
-    Control only: `listen`, `deliver`, `reply`, `done_with`, `end_frame`, `count_here`,
-    `count_lookups`, `drain_lookups`, `drain_missing`, `stop`. A reactor's thread: `run`.
-    Any thread: all others.
+    Control only: `listen`, `deliver`, `reply`, `done_with`, `end_frame`, `count_here`, `drain_lookups`,
+    `drain_missing`, `stop`. A reactor's thread: `run`. Any thread: all others.
+
+    ``proxies``: from where PROXY headers count; None: from everywhere.
     """
 
     slots: RouteSlots
     count: int
     hosts: HostTable
 
-    def __init__(self, slots: RouteSlots, count: int, limits: ReactorLimits) -> None: ...
+    def __init__(
+        self, slots: RouteSlots, count: int, limits: ReactorLimits, proxies: Networks | None = None
+    ) -> None: ...
     def run(self, number: int) -> None:
         """A reactor's loop, without the GIL, until `stop`. The last number, ``count``, is the handshake thread's."""
-
-    def trust_proxies(self, networks: Networks) -> None:
-        """From where PROXY headers count; without a call, from everywhere. Only before any loop runs."""
 
     def use_context(self, made: ServerContext | None) -> None:
         """Control only. New connections with TLS get this context; None: they are closed."""
@@ -177,12 +183,6 @@ class Reactors:
 
     def enable(self, enabled: bool) -> None:
         """Whether reactors answer lookups; otherwise, as at first, they hand all over."""
-
-    def count_lookups(self, keys_max: int, by_client: bool) -> None:
-        """Count the lookups answered, at most ``keys_max`` keys a reactor. Only before any loop runs."""
-
-    def report_clients(self) -> None:
-        """Give LOOKED_UP for each connection that looks up. Only before any loop runs."""
 
     def latencies(self) -> list[tuple[list[int], int]]:
         """Of lookups with a route, and of those without: the sampled ones by bucket, and their nanoseconds in all."""

@@ -125,6 +125,7 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
         or reactor.scratch_received == NULL
         or reactor.wire.outgoing == NULL
         or reactor.connections == NULL
+        or (shared.limits.lookup_keys_max and not make_counts(&reactor.counts, shared.limits.lookup_keys_max))
         or not watch(reactor, reactor.inbox.wake_fd, WOKEN)
     ):
         free_reactor(reactor)
@@ -168,10 +169,10 @@ REACTORS_MAX = READERS_MAX
 # The garbage collector must not clear the slots before __dealloc__ has used them.
 @cython.no_gc_clear
 cdef class Reactors:
-    def __cinit__(self, RouteSlots slots not None, int count, dict limits not None):
+    def __cinit__(self, RouteSlots slots not None, int count, dict limits not None, Networks proxies=None):
         cdef int number
         self.shared.to_control.wake_fd = -1
-        self.slots, self.count, self.hosts = slots, count, HostTable()
+        self.slots, self.count, self.hosts, self.proxies = slots, count, HostTable(), proxies
         if not 0 < count <= READERS_MAX:
             raise ValueError(f"{count} reactors: 1 to {READERS_MAX} expected")
         self.shared.to_control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
@@ -179,6 +180,8 @@ cdef class Reactors:
         self.shared.policy.decisions = <Digest *>calloc(DECISIONS_MAX, sizeof(Digest))
         if self.shared.policy.decisions == NULL:
             raise MemoryError
+        if proxies is not None:
+            self.shared.proxies = &proxies.table
         self.shared.clock_ms = -1
         self.shared.limits = limits  # each field by its name; ValueError where one is missing
         self.shared.carriers = count
@@ -211,11 +214,6 @@ cdef class Reactors:
             raise IndexError(number)
         with nogil:
             run_reactor(self.shared.reactors[number])
-
-    def trust_proxies(self, Networks networks not None):
-        """Control, before `run`."""
-        self.proxies = networks
-        self.shared.proxies = &networks.table
 
     def use_context(self, ServerContext made):
         """Control only. The former one lives as long as a connection has it."""
@@ -346,17 +344,6 @@ cdef class Reactors:
 
     def enable(self, bint enabled):
         store(&self.shared.enabled, enabled)
-
-    def count_lookups(self, unsigned int keys_max, bint by_client):
-        """Control, before `run`."""
-        self.shared.counts_clients = by_client
-        for number in range(self.count):
-            if not make_counts(&self.shared.reactors[number].counts, keys_max):
-                raise MemoryError
-
-    def report_clients(self):
-        """Control, before `run`."""
-        self.shared.reports_clients = True
 
     def latencies(self):
         return [

@@ -49,7 +49,6 @@ def add(app: web.Application, view: ControlView) -> None:
     """Control only, before the server starts."""
     recent, history = Recent(), LastHour(view)
     view.facts.watch(recent.watch)
-    view.facts.reactors.report_clients()
     app.cleanup_ctx.append(history.follow)
     app[SOURCE] = source = ApiSource(view, recent, history)
     described = orjson.dumps(document(), option=orjson.OPT_INDENT_2)

@@ -31,20 +31,17 @@ Flagged = tuple[bytes, int, int]  # as of `Networks`
 
 def make_reactors(configuration: Configuration, slots: RouteSlots, tls_mode: TlsMode) -> Reactors:
     """No thread runs yet."""
-    reactors = Reactors(slots, configuration.limits.reactors, limits_of(configuration, tls_mode))
+    proxies = [(*packed(one), int(NetworkFlag.HAS_EVIDENCE)) for one in configuration.access.proxies]
+    limits = limits_of(configuration, tls_mode)
+    reactors = Reactors(slots, configuration.limits.reactors, limits, Networks(proxies) if proxies else None)
     reactors.limit_idle(configuration.netty.idle_ms_max)
-    if configuration.access.proxies:
-        proxies = [(*packed(one), int(NetworkFlag.HAS_EVIDENCE)) for one in configuration.access.proxies]
-        reactors.trust_proxies(Networks(proxies))
-    journal = configuration.journal
-    if journal.journal_path and journal.journal_lookup_seconds:
-        reactors.count_lookups(journal.journal_lookup_keys_max, journal.journal_lookup_clients)
     return reactors
 
 
 def limits_of(configuration: Configuration, tls_mode: TlsMode) -> ReactorLimits:
     """The reactors' limits, from the configuration."""
-    limits, netty = configuration.limits, configuration.netty
+    limits, netty, journal = configuration.limits, configuration.netty, configuration.journal
+    counts_lookups = journal.journal_path and journal.journal_lookup_seconds
     incoming, outgoing = limits.incoming_bytes_max, limits.outgoing_bytes_total_max
     of_openssl = incoming * 3 // 4
     return {
@@ -67,6 +64,9 @@ def limits_of(configuration: Configuration, tls_mode: TlsMode) -> ReactorLimits:
         "handshake_ms_max": min(limits.progress_seconds * 1000, HANDSHAKE_MS_MAX),
         "deferred_ms_max": int(DEFERRED_S_MAX * 1000),
         "trusts_announced": bool(configuration.access.proxies),
+        "lookup_keys_max": journal.journal_lookup_keys_max if counts_lookups else 0,
+        "counts_clients": bool(counts_lookups and journal.journal_lookup_clients),
+        "reports_clients": configuration.admin.admin_port > 0,
         "latency_bounds_ns": tuple(round(bound * 1e9) for bound in BOUNDS_S),
     }
 
