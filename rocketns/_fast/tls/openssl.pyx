@@ -16,13 +16,11 @@ The error queue of a thread is empty before each call: who reads a reason emptie
 from libc.limits cimport INT_MAX
 from libc.string cimport memcpy
 
-cdef extern from "<dlfcn.h>" nogil:
-    void *dlopen(const char *name, int flags)
-    void *dlsym(void *library, const char *name)
-    const int RTLD_NOW, RTLD_LOCAL
+from posix.dlfcn cimport RTLD_LOCAL, RTLD_NOW, dlopen, dlsym
 
 cdef extern from * nogil:
     """
+    #include <dlfcn.h>
     /* Some builds of Python contain another OpenSSL, whose functions would otherwise be found first. The address
        sanitizer does not work with RTLD_DEEPBIND. */
     #if defined(RTLD_DEEPBIND) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
