@@ -354,7 +354,7 @@ class WriteWaiters:
     def __init__(self, writer: Writer, later: Later) -> None:
         self._writer = writer
         self._later = later
-        self._waiting: deque[tuple[int, Callable[[], None]]] = deque()
+        self._waiting: deque[Callable[[], None]] = deque()
         self._called = 0
 
     @property
@@ -367,16 +367,15 @@ class WriteWaiters:
         if not self._writer.is_behind:
             call()
             return
-        number = self._called + len(self._waiting)
-        self._waiting.append((number, call))
-        self._later(WITHIN_S, lambda: self._call_up_to(number))
+        self._waiting.append(call)
+        self._later(WITHIN_S, partial(self.note, self._called + len(self._waiting)))
 
-    def note(self) -> None:
-        """Call everybody, unless the attempt began before the last records came: then another follows."""
-        if not self._writer.is_behind or self._writer.failure:
-            self._call_up_to(self._called + len(self._waiting))
-
-    def _call_up_to(self, number: int) -> None:
-        while self._waiting and self._waiting[0][0] <= number:
+    def note(self, number: int | None = None) -> None:
+        """Call the first so many of all that ever waited; without a number everybody, unless the attempt began before
+        the last records came: then another follows.
+        """
+        if number is None and (not self._writer.is_behind or self._writer.failure):
+            number = self._called + len(self._waiting)
+        while self._waiting and self._called < (number or 0):
             self._called += 1
-            self._waiting.popleft()[1]()
+            self._waiting.popleft()()

@@ -188,26 +188,24 @@ class Answering:
         if self._context.cluster_test and reply.code == ResponseCode.TOPIC_NOT_EXIST:
             request = replace(request, data=None)  # it would hold its whole frame while it waits
             seen = self._context.view_of(request, connection)
-            later = self._answer_later(connection, request, reply)
+            later = partial(self._answer_late, connection, request, reply, self._began_ns)
             self._product.ask(request, connection.host, later, None if seen is None else seen.show)
         elif reply.after is not None:
-            later = self._answer_later(connection, request, reply)
+            later = partial(self._answer_late, connection, request, reply, self._began_ns)
             reply.after(lambda why: later(None if why is None else requests.reply_of(RequestError(why))))
         elif is_being_written and self.when_written is not None:
-            self.when_written(self._answer_later(connection, request, reply))
+            self.when_written(partial(self._answer_late, connection, request, reply, self._began_ns))
         else:
             self._answer(connection, request, reply)
 
-    def _answer_later(self, connection: Connection, request: RemotingCommand, reply: Reply) -> Callable[..., None]:
-        """What answers when others have had their turns: with ``reply``, or with the one that it is called with."""
-        began_ns = self._began_ns
-
-        def answer(instead: Reply | None = None) -> None:
-            self._began_ns = began_ns
-            self._answer(connection, request, instead or reply)
-            connection.flush()
-
-        return answer
+    def _answer_late(
+        self, connection: Connection, request: RemotingCommand, reply: Reply, began_ns: int,
+        instead: Reply | None = None,
+    ) -> None:  # fmt: skip
+        """Others had their turns since the request was processed. ``instead`` of the reply is one that they made."""
+        self._began_ns = began_ns
+        self._answer(connection, request, instead or reply)
+        connection.flush()
 
     def _answer(self, connection: Connection, request: RemotingCommand, reply: Reply) -> None:
         connection.end_request()
