@@ -195,7 +195,7 @@ class BaseTables(NamedTuple):
     system_topics: DataFrame
     callers: DataFrame
     uncovered: Set[Uncovered]
-    clocks: DataFrame
+    clocks: Sequence[Row]
 
 
 def other_tables(read: RunInput, seen: Observation, request: Request, results: Results, say: Say) -> int:
@@ -214,8 +214,7 @@ def other_tables(read: RunInput, seen: Observation, request: Request, results: R
 
 
 def _state(read: RunInput, seen: Observation, request: Request, results: Results) -> BaseTables:
-    clocks = results.frame("clock_days")
-    events = corrected(read.events, clocks)
+    events = corrected(read.events, results.frame("clock_days"))
     days = late_days(read.files, {(row["day"], row["ns"]): row["offset"] for row in read.clocks}, seen.t1)
     strays = suspects(events.where(F.col("dt").isin(days)), seen.t1) if days else {}
     events = with_repaired_times(events, strays, seen.t1)
@@ -239,14 +238,14 @@ def _state(read: RunInput, seen: Observation, request: Request, results: Results
         uncovered=uncovered(
             plain_rows(covered(lookups, seen)), results.rows("ns_uptime"), seen, request.dead_days
         ),
-        clocks=clocks,
+        clocks=read.clocks,
     )  # fmt: skip
 
 
 def _divergence(state: BaseTables, seen: Observation, request: Request, results: Results) -> None:
-    checkpoint, up = results.checkpoint, state.base.uptime
+    up, lives = results.rows("ns_uptime"), results.rows("broker_intervals")
     windows = key_windows(
-        state.topics, up, seen, request.min_window, state.brokers, checkpoint,
+        state.topics, up, seen, request.min_window, lives,
         topic_doubts=state.doubts, clock_days=state.clocks, system_topics=state.system_topics,
     )  # fmt: skip
     windows = results.save("key_windows", windows)
@@ -254,8 +253,8 @@ def _divergence(state: BaseTables, seen: Observation, request: Request, results:
     segments = results.save("topic_segments", topic_segments(state.topics, up, windows, seen))
     members = results.save("group_members", group_members(state.callers))
     read = without_unread(segments, state.system_topics, members)
-    results.save("impact", impact(read, request.groups, members, checkpoint))
-    results.save("imbalance", imbalance(read, state.brokers))
+    results.save("impact", impact(read, request.groups, members, results.checkpoint))
+    results.save("imbalance", imbalance(read, lives))
     shut = unwritable(state.topics, state.system_topics, seen, request.min_window)
     results.save("unwritable", shut)
 

@@ -43,7 +43,7 @@ QUIET = {"spark.log.level": "ERROR"}
 # Where Hadoop's configuration or spark-submit may name another file system for paths without one.
 PLACES_ELSEWHERE = ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME", "PYSPARK_GATEWAY_PORT")
 MISSING_EXTRA = N_("%(module)s is not installed, and the audit needs it. Install it with: %(command)s")
-NEEDED = ("pyspark", "pyarrow")
+NEEDED = ("pyspark", "pyarrow", "pandas")
 MISSING_JAVA = N_(
     "Spark needs a Java runtime, version %(version)s or newer, and %(found)s. Install one (Debian, Ubuntu: apt-get "
     "install default-jre-headless), or set JAVA_HOME to the one to use."

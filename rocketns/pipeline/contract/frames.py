@@ -1,13 +1,17 @@
-"""How frames are described and made: a schema from words, a frame from rows, a frame held to a schema.
+"""How frames are described and made: a schema from words, a frame from rows, a frame held to a schema, a function in
+Python of each topic's rows.
 
 A result table as plain rows, for the report: the important rows, and how many there are in all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
+from itertools import chain, groupby, islice
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import pyarrow  # type: ignore[import-untyped]
@@ -80,6 +84,38 @@ def conform(frame: DataFrame, schema: types.StructType) -> DataFrame:
 
 
 Row = Mapping[str, Any]
+# A topic and its rows in each of the frames, by their names -> rows of a result.
+OfTopic = Callable[[str, Mapping[str, Sequence[Row]]], Iterable[Row]]
+# Rows that a Python process passes on at once.
+BATCH_ROWS = 4096
+
+
+def by_topic(work: OfTopic, schema: types.StructType, **frames: DataFrame) -> DataFrame:
+    """What ``work`` returns for each topic (rows of ``schema``), in Python processes next to Spark's tasks. All rows of
+    one topic are in memory at once, in any order. Where SQL would need a window over a window, a loop over a topic's
+    sorted rows is shorter, and a tenth of the CPU."""
+    tagged = [frame.select("topic", F.struct("*").alias(name)) for name, frame in frames.items()]
+    together = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), tagged)
+    names, arrow = tuple(frames), to_arrow_schema(schema)
+
+    def run(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        rows = chain.from_iterable(batch.to_pylist() for batch in batches)
+
+        def of_topic(same: Iterable[Row]) -> Mapping[str, Sequence[Row]]:
+            found = defaultdict[str, list[Row]](list)
+            for row in same:
+                for name in names:
+                    if row[name] is not None:
+                        found[name].append(row[name])
+            return found
+
+        topics = groupby(rows, itemgetter("topic"))
+        results = chain.from_iterable(work(topic, of_topic(same)) for topic, same in topics)
+        while some := list(islice(results, BATCH_ROWS)):
+            yield pyarrow.RecordBatch.from_pylist(some, arrow)
+
+    return together.repartition("topic").sortWithinPartitions("topic").mapInArrow(run, schema)
+
 
 # The list of incidents is made from these rows; the page shows fewer of most tables, and charts need no more.
 ROWS_COLLECTED_MAX = 10_000

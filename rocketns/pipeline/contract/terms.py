@@ -45,6 +45,8 @@ OBSERVED = ("observed",)
 STARTED, WATCHED, UNWATCHED = "start", "watched", "unwatched"
 NAME_SERVER_ENDED = ("stop", STARTED, "lost", "silent", WATCHED, UNWATCHED)
 STILL_OPEN = "open"
+# An interval that ended so says nothing about the topic from then on.
+NS_ENDINGS = (STILL_OPEN, *NAME_SERVER_ENDED)
 
 # Why a window may not be a real difference: records were lost, or clocks are not known well enough.
 LOST_RECORDS, CLOCKS = "lost_records", "clocks"

@@ -71,19 +71,12 @@ def _samples(events: DataFrame) -> DataFrame:
     return some.select("dt", "firsts")
 
 
-Off = tuple[int, bool]  # off, shared
-
-
-def off_by() -> Column:
-    """A struct of rows of CLOCK_DAYS. ``off``: by how much the clock may be off, us. ``shared``: it is the
-    observer's."""
-    off = F.coalesce("uncertainty", F.lit(CLOCK_DOUBT_US)).cast("long")
-    shared = F.coalesce(F.col("method") == OBSERVED, F.lit(False))
-    return F.struct(off.alias("off"), shared.alias("shared"))
+# By how much a clock may be off, us, and whether it is the observer's, which all that were observed share.
+Off = tuple[int, bool]
 
 
 def may_be_off(uncertainty: int | None) -> int:
-    """The ``off`` of ``off_by`` of a plain value."""
+    """By how much a clock with this ``uncertainty`` of CLOCK_DAYS may be off, us."""
     return CLOCK_DOUBT_US if uncertainty is None else uncertainty
 
 
@@ -114,57 +107,18 @@ def may_differ(one: Off, other: Off) -> int:
     return 0 if one[1] and other[1] else one[0] + other[0]
 
 
-def between(one: Column, other: Column) -> Column:
-    """``may_differ`` of two ``off_by``."""
-    return F.when(one["shared"] & other["shared"], F.lit(0)).otherwise(one["off"] + other["off"]).cast("long")
-
-
-def apart(clocks: Column) -> Column:
-    """By how much two of these clocks may differ, us: of an array of ``off_by``, the sum of the two largest, where all
-    that are shared count as one."""
-
-    def offs(shared: bool) -> Column:
-        return F.transform(F.filter(clocks, lambda clock: clock["shared"] == F.lit(shared)), lambda clock: clock["off"])
-
-    observer = F.slice(F.sort_array(offs(True), asc=False), 1, 1)
-    worst = F.slice(F.sort_array(F.concat(offs(False), observer), asc=False), 1, 2)
-    total = F.aggregate(worst, F.lit(0).cast("long"), lambda sum_, one: sum_ + one)
-    return F.when(F.size(offs(False)) > 0, total).otherwise(F.lit(0))
-
-
 def widest(clock_days: Iterable[Row]) -> int:
     """By how much two clocks may differ at most on any day of CLOCK_DAYS, us. A name server without a row on a day is
     unknown."""
     days = Clocks(clock_days).days
     names = {ns for known in days.values() for ns in known}
-    found = (_apart(known.get(ns, UNKNOWN) for ns in names) for known in days.values())
+    found = (apart(known.get(ns, UNKNOWN) for ns in names) for known in days.values())
     return max(found, default=2 * CLOCK_DOUBT_US)
 
 
-def _apart(clocks: Iterable[Off]) -> int:
-    """``apart`` of plain values."""
+def apart(clocks: Iterable[Off]) -> int:
+    """By how much two of these clocks may differ, us: the sum of the two largest, where all that are shared count as
+    one."""
     known = list(clocks)
     own = [off for off, shared in known if not shared]
     return sum(sorted([*own, max((off for off, shared in known if shared), default=0)])[-2:]) if own else 0
-
-
-def off_by_day(rows: DataFrame, time: str, clock_days: DataFrame) -> DataFrame:
-    """The rows with ``clocks`` (map of ns to ``off_by``) of the day of their ``time``; see ``off_of``."""
-    on_day = F.broadcast(_by_day(clock_days))
-    return rows.withColumn("day", F.expr(f"{time} div {DAY_US}")).join(on_day, "day", "left").drop("day")
-
-
-def off_of(ns: Column) -> Column:
-    """``off_by`` of the clock of a name server, of a row of ``off_by_day``."""
-    clocks = F.coalesce("clocks", F.create_map().cast("map<string,struct<off:bigint,shared:boolean>>"))
-    unknown = F.struct(F.lit(CLOCK_DOUBT_US).cast("long").alias("off"), F.lit(False).alias("shared"))
-    return F.coalesce(F.try_element_at(clocks, ns), unknown)
-
-
-def _by_day(clock_days: DataFrame) -> DataFrame:
-    """day (since the epoch), clocks. A day without an estimate has that of the day before; the records of a day's last
-    file go beyond midnight."""
-    known = F.map_from_entries(F.collect_list(F.struct("ns", off_by().alias("clock"))))
-    days = clock_days.groupBy(F.unix_date(F.to_date("day")).cast("long").alias("day")).agg(known.alias("clocks"))
-    until = F.coalesce(F.lead("day").over(Window.orderBy("day")) - 1, F.col("day") + 1)
-    return days.withColumn("until", until).select(F.explode(F.sequence("day", "until")).alias("day"), "clocks")

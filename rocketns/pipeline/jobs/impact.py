@@ -24,14 +24,18 @@ queues.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import product
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import accumulate, pairwise, product
+from typing import NamedTuple
 
-from pyspark.sql import Column, DataFrame, Window, WindowSpec
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
 from pyspark.sql.types import ArrayType, IntegerType
 
-from rocketns.pipeline.contract.frames import Checkpoint, as_it_is, columns, conform, frame_of
+from rocketns.pipeline.contract.frames import Checkpoint, Row, as_it_is, by_topic, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import GROUP_MEMBERS, IMBALANCE, IMPACT
 from rocketns.pipeline.jobs.allocation import STRATEGIES, model_outcome, real_outcome
 from rocketns.pipeline.jobs.topics import WRITE
@@ -214,63 +218,75 @@ def _asked(callers: DataFrame) -> DataFrame:
 MASTER = 0
 
 
-def imbalance(read_segments: DataFrame, broker_intervals: DataFrame) -> DataFrame:
+def imbalance(read_segments: DataFrame, broker_intervals: Iterable[Row]) -> DataFrame:
     """IMBALANCE of TOPIC_SEGMENTS, with the masters from BROKER_INTERVALS. A segment is cut where a master comes or
     goes, and each piece has rows of its own. Where no view has a writable queue, all figures are null."""
-    of_segment = Window.partitionBy(*SEGMENT)
-    shares = _shares(writable(read_segments, broker_intervals))
-    brokers = shares.groupBy(*SEGMENT, "broker").agg(
-        F.sum("weighted").alias("weighted"), F.max("w").alias("w"), F.first("no_share_ns").alias("no_share_ns")
-    )
-    compared = brokers.withColumns({"share": _part("weighted", of_segment), "fair": _part("w", of_segment)})
-    off = F.abs(F.col("share") - F.col("fair"))
-    over = F.when(F.col("fair") > 0, F.col("share") / F.col("fair"))
-    figures = {"tvd": F.sum(off).over(of_segment) / 2, "peak": F.max(over).over(of_segment)}
-    shown = compared.withColumns(figures).where(F.coalesce(F.col("fair") > 0, F.lit(True)))
-    return conform(shown, IMBALANCE)
+    lives = defaultdict[tuple[str, str], list[tuple[int, int]]](list)
+    for row in broker_intervals:
+        if row["bid"] == MASTER:
+            lives[row["ns"], row["broker"]].append((row["t1"], row["t2"]))
+    masters = {key: Lives.of(spans) for key, spans in lives.items()}
+    return by_topic(partial(_imbalance_of_topic, masters), IMBALANCE, segments=read_segments)
 
 
-def writable(read_segments: DataFrame, broker_intervals: DataFrame) -> DataFrame:
-    """SEGMENT (of pieces), ns, broker, w (int): the write queues that a producer of the name server uses; 0 without
-    permission or master. An empty view does not count: a running client keeps its last route."""
-    masters = broker_intervals.where(F.col("bid") == MASTER)
-    lives = masters.groupBy("ns", "broker").agg(F.collect_list(F.struct("t1", "t2")).alias("lives"))
-    whole = F.exists("lives", lambda life: (life.t1 <= F.col("t1")) & (life.t2 >= F.col("t2")))
-    entries = _entries(_pieces(read_segments, masters)).join(F.broadcast(lives), ["ns", "broker"], "left")
-    return entries.withColumn("w", F.when(whole, F.col("w")).otherwise(0))
+class Lives(NamedTuple):
+    """When a broker had a master: its begins in order, the latest end of each and those before, and all times at which
+    one began or ended, in order."""
+
+    begins: Sequence[int]
+    ends: Sequence[int]
+    changes: Sequence[int]
+
+    @classmethod
+    def of(cls, spans: Iterable[tuple[int, int]]) -> Lives:
+        """From [t1, t2) of each."""
+        begins, ends = zip(*sorted(spans), strict=True)
+        return cls(begins, list(accumulate(ends, max)), sorted({*begins, *ends}))
+
+    def within(self, t1: int, t2: int) -> Sequence[int]:
+        """The changes after t1 and before t2."""
+        return self.changes[bisect_right(self.changes, t1) : bisect_left(self.changes, t2)]
+
+    def cover(self, t1: int, t2: int) -> bool:
+        """Whether one of them lasts all the time."""
+        last = bisect_right(self.begins, t1) - 1
+        return last >= 0 and self.ends[last] >= t2
 
 
-def _pieces(read_segments: DataFrame, masters: DataFrame) -> DataFrame:
-    """SEGMENT, views: the segments, cut wherever the master of a broker with write queues comes or goes."""
-    changes = masters.select("ns", "broker", F.explode(F.array("t1", "t2")).alias("cut")).distinct()
-    within = (F.col("t1") < F.col("cut")) & (F.col("cut") < F.col("t2"))
-    used = _entries(read_segments).where(F.col("w") > 0)
-    cuts = used.join(F.broadcast(changes), ["ns", "broker"], "inner").where(within)
-    inner = cuts.groupBy(*SEGMENT).agg(F.sort_array(F.collect_set("cut")).alias("cuts"))
-    inside = F.coalesce("cuts", F.array().cast("array<long>"))
-    starts, ends = F.concat(F.array("t1"), inside), F.concat(inside, F.array("t2"))
-    pieces = F.zip_with(starts, ends, lambda start, end: F.struct(start.alias("t1"), end.alias("t2")))
-    return read_segments.join(inner, SEGMENT, "left").select("topic", F.inline(pieces), "views")
+def _imbalance_of_topic(
+    masters: Mapping[tuple[str, str], Lives], topic: str, rows: Mapping[str, Sequence[Row]]
+) -> Iterator[Row]:
+    """Its rows of IMBALANCE. An empty view does not count: a running client keeps its last route."""
+    nobody = Lives((), (), ())
+    for segment in rows["segments"]:
+        used = {
+            (known["ns"], entry["broker"]): entry["w"] if entry["p"] & WRITE else 0
+            for known in segment["views"]
+            for entry in known["view"]
+        }
+        lives = {key: masters.get(key, nobody) for key in used}
+        cuts = {t for key, w in used.items() if w > 0 for t in lives[key].within(segment["t1"], segment["t2"])}
+        for t1, t2 in pairwise([segment["t1"], *sorted(cuts), segment["t2"]]):
+            writable = {key: w if lives[key].cover(t1, t2) else 0 for key, w in used.items()}
+            yield from ({"topic": topic, "t1": t1, "t2": t2, **row} for row in _shares(writable))
 
 
-def _entries(segments: DataFrame) -> DataFrame:
-    """SEGMENT, ns, broker, w: a row for each broker in each of the segments' views."""
-    views = segments.select(*SEGMENT, F.explode("views").alias("known"))
-    rows = views.select(*SEGMENT, "known.ns", F.explode("known.view").alias("entry"))
-    allowed = F.col("entry.p").bitwiseAND(WRITE) != 0
-    return rows.select(*SEGMENT, "ns", "entry.broker", F.when(allowed, F.col("entry.w")).otherwise(0).alias("w"))
-
-
-def _shares(entries: DataFrame) -> DataFrame:
-    """The entries with ``weighted``, their part of the messages of one name server's producers, and with the segment's
-    no_share_ns."""
-    share = _part("w", Window.partitionBy(*SEGMENT, "ns"))
-    without = F.collect_set(F.when(share.isNull(), F.col("ns"))).over(Window.partitionBy(*SEGMENT))
-    together = entries.repartition(*SEGMENT)  # once for the windows by name server and for all that follow
-    return together.withColumns({"weighted": F.coalesce(share, F.lit(0.0)), "no_share_ns": F.sort_array(without)})
-
-
-def _part(column: str, whole: WindowSpec) -> Column:
-    """A column divided by its sum over the window; null where the sum is 0."""
-    total = F.sum(column).over(whole)
-    return F.when(total > 0, F.col(column) / total)
+def _shares(writable: Mapping[tuple[str, str], int]) -> Iterator[Row]:
+    """broker and the figures of IMBALANCE. ``writable``: by name server and broker the write queues of a producer."""
+    queues, weighted, most = Counter[str](), defaultdict[str, float](float), Counter[str]()
+    for (ns, _broker), w in writable.items():
+        queues[ns] += w
+    for (ns, broker), w in writable.items():
+        weighted[broker] += w / queues[ns] if queues[ns] else 0.0
+        most[broker] = max(most[broker], w)
+    no_share = sorted({ns for ns in queues if not queues[ns]})
+    every, total = sum(weighted.values()), sum(most.values())
+    if not total:
+        yield from ({"broker": broker, "no_share_ns": no_share} for broker in most)
+        return
+    shares = {broker: (weighted[broker] / every, w / total) for broker, w in most.items()}
+    tvd = sum(abs(share - fair) for share, fair in shares.values()) / 2
+    peak = max(share / fair for share, fair in shares.values() if fair)
+    for broker, (share, fair) in shares.items():
+        if fair:
+            yield {"broker": broker, "share": share, "fair": fair, "tvd": tvd, "peak": peak, "no_share_ns": no_share}

@@ -21,13 +21,11 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.frames import Checkpoint, Observation, Row, as_it_is, conform, each, plain_rows
 from rocketns.pipeline.contract.schema import CLIENTS, DEAD_TOPICS, MISSING_TOPICS, TOPICS
-from rocketns.pipeline.contract.terms import DAY_US, DEAD_DAYS, HOUR_US, NAME_SERVER_ENDED, STILL_OPEN
+from rocketns.pipeline.contract.terms import DAY_US, DEAD_DAYS, HOUR_US, NS_ENDINGS
 from rocketns.pipeline.jobs.tallies import named
 
 # A name server that was up for less time of a day is not expected to journal lookups on that day.
 COVERED_US = 3_600_000_000
-# An interval that ended so says nothing about the topic from then on.
-NS_ENDINGS = (STILL_OPEN, *NAME_SERVER_ENDED)
 # org.apache.rocketmq.common.topic.TopicValidator, 5.5.0
 SYSTEM_TOPICS = [
     "TBW102", "SCHEDULE_TOPIC_XXXX", "BenchmarkTest", "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC",

@@ -1,379 +1,165 @@
 """When the running name servers disagreed about a key (topic, broker), and what each showed then.
 
-Everything is one sweep over sorted points in time, so a broker that comes and goes a thousand times costs no more than
-its records. Number the distinct values of a key: x is the number of a name server's value. All n known values are equal
-exactly if n * sum(x²) = sum(x)². Three running sums therefore suffice; no point needs a look at every name server.
-Three more sums leave out the values that are in doubt since records were lost: a window in which only those differ is
-no proof of a difference.
-
-What each name server showed of a key (topic, broker), as points in time. What differs is found in one sweep over
-them.
-
-Stretches of a topic's difference in which each name server's view of it stays the same.
-
-Which differences of name servers may not be real: after lost records, or since clocks are not known well enough.
-
-Clocks that are off make a difference of a change that reached all name servers at once. Then one name server shows what
-another one shows a little earlier or later. So a difference is certain if one shows at its beginning what another one
-did not show for as long before and after as their clocks may be off.
+Which differences may not be real: after lost records, or since clocks are not known well enough. Clocks that are off
+make a difference of a change that reached all name servers at once. Then one name server shows what another one shows a
+little earlier or later. So a difference is certain if one shows at its beginning what another one did not show for as
+long before and after as their clocks may be off.
 
 The same holds for changes that were observed from outside, of which only two looks are known between which they came:
 the later one is their time, and by ``early`` they may be earlier. They are certain if the difference lasted for the
 shortest window at least, whenever between the looks they came.
 
-Incidents: windows with the same broker and cause that begin close to each other.
+Segments: stretches of a topic's difference in which each name server's view of it stays the same.
 
-A lost broker with 500 topics makes 500 windows and one incident. Windows in doubt make incidents of their own, which
-are listed apart and are no finding.
+Divergences: windows with the same broker and cause that begin close to each other. A lost broker with 500 topics makes
+500 windows and one divergence. Windows in doubt make divergences of their own, which are listed apart and are no
+finding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.clocks import OBSERVED
-from rocketns.pipeline.contract.frames import (
-    Checkpoint,
-    Observation,
-    Row,
-    as_it_is,
-    conform,
-    each,
-    frame_of,
-    plain_rows,
-)
-from rocketns.pipeline.contract.schema import DIVERGENCES, KEY_WINDOWS, STALLS, TOPIC_SEGMENTS
-from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, MIN_WINDOW_US, STARTED, WATCHED
-from rocketns.pipeline.jobs.clocks import apart, between, off_by_day, off_of, widest
-from rocketns.pipeline.jobs.state import TOPIC, VALUE
-from rocketns.pipeline.jobs.topics import NS_ENDINGS, SAMPLE_MAX, with_kind
+from rocketns.pipeline.contract.frames import Observation, Row, by_topic, conform, each, frame_of
+from rocketns.pipeline.contract.schema import DIVERGENCES, KEY_WINDOWS, STALLS, TOPIC_DOUBTS, TOPIC_SEGMENTS
+from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, MIN_WINDOW_US
+from rocketns.pipeline.jobs.clocks import Clocks, apart, may_differ, widest
+from rocketns.pipeline.jobs.timeline import VALUE, Point, Step, Timeline, in_order, server_steps, timelines, value_of
+from rocketns.pipeline.jobs.topics import SAMPLE_MAX, with_kind
 
 SAME_REQUEST_US = 1_000_000  # a down and the tdel that it causes are written within this time
 
-# Whether the name servers differ.
-AGREE, PERHAPS, SURELY = 0, 1, 2
-SUMS = ("n", "x", "xx", "sn", "sx", "sxx")
+
+class Judge(NamedTuple):
+    """What the windows of every topic are judged by. ``downs``: by name server and broker the time and the gap of each
+    down; ``clocks``: None if they explain no window."""
+
+    servers: Mapping[str, Sequence[Step]]
+    seen: Observation
+    min_window: int
+    downs: Mapping[tuple[str, str], Sequence[tuple[int, int]]]
+    clocks: Clocks | None
 
 
 def key_windows(
     topic_intervals: DataFrame,
-    ns_uptime: DataFrame,
+    ns_uptime: Iterable[Row],
     observation: Observation,
     min_window_us: int = MIN_WINDOW_US,
-    broker_intervals: DataFrame | None = None,
-    checkpoint: Checkpoint = as_it_is,
+    broker_intervals: Iterable[Row] = (),
     *,
     topic_doubts: DataFrame | None = None,
-    clock_days: DataFrame | None = None,
+    clock_days: Sequence[Row] | None = None,
     system_topics: DataFrame | None = None,
 ) -> DataFrame:
     """KEY_WINDOWS of at least ``min_window_us``. A window is cut where doubt begins or ends. Without the broker
     intervals ``gap`` is null, without the doubts and the clocks ``doubt``, without the system topics ``kind``."""
-    points = points_of(topic_intervals, ns_uptime, topic_doubts)
-    found = _stretches_of_difference(points).where(
-        (F.col("t2") - F.col("t1") >= min_window_us) & (F.col("t1") < observation.t1) & (F.col("t2") > observation.t0)
+    downs = defaultdict[tuple[str, str], list[tuple[int, int]]](list)
+    for row in broker_intervals:
+        if row["gap"] is not None:
+            downs[row["ns"], row["broker"]].append((row["t2"], row["gap"]))
+    suspect = clock_days is not None and (
+        widest(clock_days) > min_window_us or any(row["method"] == OBSERVED for row in clock_days)
     )
-    windows = _with_values(checkpoint(found), topic_intervals, ns_uptime)
-    windows = (
-        _with_gap(windows, broker_intervals) if broker_intervals is not None else windows.withColumn("gap", F.lit(None))
-    )
-    if clock_days is not None:
-        windows = with_clocks(windows, clock_days, topic_intervals, ns_uptime, topic_doubts, checkpoint, min_window_us)
-    windows = conform(windows.withColumn("kind", F.lit(None)), KEY_WINDOWS)
-    return windows if system_topics is None else conform(with_kind(windows, system_topics), KEY_WINDOWS)
+    clocks = Clocks(clock_days) if clock_days is not None and suspect else None
+    judge = Judge(server_steps(ns_uptime), observation, min_window_us, dict(downs), clocks)
+    if topic_doubts is None:
+        topic_doubts = frame_of(topic_intervals.sparkSession, [], TOPIC_DOUBTS)
+    work = partial(_windows_of_topic, judge)
+    windows = by_topic(work, KEY_WINDOWS, intervals=topic_intervals, doubts=topic_doubts)
+    return windows if system_topics is None else conform(with_kind(windows.drop("kind"), system_topics), KEY_WINDOWS)
 
 
-def _stretches_of_difference(points: DataFrame) -> DataFrame:
-    """topic, broker, t1, t2, t1_early, t2_early, opened_by, cause, doubt (LOST_RECORDS where only values in doubt
-    differ)."""
-    in_order = Window.partitionBy("key").orderBy("t")
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    sums = [F.sum(name).over(so_far).alias(name) for name in SUMS]
-    differ = F.col("n") * F.col("xx") != F.col("x") * F.col("x")
-    surely = F.col("sn") * F.col("sxx") != F.col("sx") * F.col("sx")
-    return (
-        _steps(points)
-        .groupBy("key", "t")
-        .agg(
-            *each(F.first, *TOPIC),
-            *each(F.sum, *SUMS),
-            *each(F.max, "early"),
-            F.min(F.struct("ns", "cause")).alias("first"),
-        )
-        .select("key", *TOPIC, "t", "early", "first", *sums)
-        .withColumn("differ", F.when(surely, SURELY).when(differ, PERHAPS).otherwise(AGREE))
-        .withColumn("differed", F.coalesce(F.lag("differ").over(in_order), F.lit(AGREE)))
-        .where("differ <> differed")
-        .withColumns({"t2": F.lead("t").over(in_order), "t2_early": F.lead("early").over(in_order)})
-        .where(F.col("differ") != AGREE)
-        .select(
-            *TOPIC, F.col("t").alias("t1"), "t2", F.col("early").alias("t1_early"), "t2_early",
-            F.col("first.ns").alias("opened_by"), "first.cause",
-            F.when(F.col("differ") == PERHAPS, LOST_RECORDS).alias("doubt"),
-        )
-    )  # fmt: skip
+def _windows_of_topic(judge: Judge, topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+    """Its rows of KEY_WINDOWS."""
+    for broker, timeline in timelines(rows["intervals"], judge.servers, rows["doubts"]).items():
+        for window in _differences(timeline):
+            t1, t2 = window["t1"], window["t2"]
+            if t2 - t1 >= judge.min_window and t1 < judge.seen.t1 and t2 > judge.seen.t0:
+                downs = judge.downs.get((window["opened_by"], broker), ())
+                gaps = [gap for t, gap in downs if t1 - SAME_REQUEST_US <= t <= t1]
+                unclear = window["doubt"] is None and _may_be_clocks(window, timeline, judge)
+                doubt = CLOCKS if unclear else window["doubt"]
+                gap = max(gaps, default=None)
+                yield window | {"topic": topic, "broker": broker, "gap": gap, "doubt": doubt, "kind": None}
 
 
-def _steps(points: DataFrame) -> DataFrame:
-    """What each point adds to the running sums: n (known values), x (their numbers), xx (the squares), and sn, sx, sxx
-    of those that are not in doubt."""
-    before = Window.partitionBy("key", "ns").orderBy("t")
-
-    def number(known: str) -> Column:
-        return F.when(F.col(known), F.col("place")).otherwise(F.lit(0))
-
-    now = {
-        "n": F.col("known").cast("long"), "x": number("known"), "xx": number("known") * number("known"),
-        "sn": F.col("sure").cast("long"), "sx": number("sure"), "sxx": number("sure") * number("sure"),
-    }  # fmt: skip
-    summed = F.struct(*[value.alias(name) for name, value in now.items()])
-    was = F.lag("now").over(before)
-    return (
-        points.select("key", *TOPIC, "ns", "t", "cause", "early", summed.alias("now"))
-        .withColumn("was", was)
-        .select(
-            "key", *TOPIC, "ns", "t", "cause", "early",
-            *[(F.col(f"now.{name}") - F.coalesce(F.col(f"was.{name}"), F.lit(0))).alias(name) for name in SUMS],
-        )
-        .where("n <> 0 or x <> 0 or sn <> 0")
-    )  # fmt: skip
+# Whether the name servers differ.
+AGREE, PERHAPS, SURELY = 0, 1, 2
 
 
-def _with_values(windows: DataFrame, topic_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
-    """The windows with ``values``: those of the name servers whose state is known at t1."""
-    up = knowing_topics(ns_uptime).select("ns", F.col("t1").alias("up_t1"), F.col("t2").alias("up_t2"))
-    held = topic_intervals.select(*TOPIC, "ns", *VALUE, F.col("t1").alias("held_t1"), F.col("t2").alias("held_t2"))
-    shown = (
-        windows.select(*TOPIC, "t1")
-        .join(held, [*TOPIC], "inner")
-        .where((F.col("held_t1") <= F.col("t1")) & (F.col("held_t2") > F.col("t1")))
-        .select(*TOPIC, "t1", "ns", *VALUE, F.lit(True).alias("present"))
-    )
-    is_up = (F.col("up_t1") <= F.col("t1")) & (F.col("up_t2") > F.col("t1"))
-    value = F.struct("ns", F.coalesce("present", F.lit(False)).alias("present"), *VALUE)
-    return (
-        windows.join(F.broadcast(up), is_up, "inner")
-        .join(shown, [*TOPIC, "t1", "ns"], "left")
-        .groupBy(*TOPIC, "t1", "t2", "t1_early", "t2_early", "cause", "opened_by", "doubt")
-        .agg(F.sort_array(F.collect_list(value)).alias("values"))
+def _differences(timeline: Timeline) -> Iterator[dict[str, Any]]:
+    """t1, t2, t1_early, t2_early, opened_by, cause, values, doubt (LOST_RECORDS where only values in doubt differ)."""
+    now: dict[str, Point] = {}
+    differed, window = AGREE, None
+    for t, points in in_order((ns, point) for ns, of_server in timeline.items() for point in of_server):
+        turned = [(ns, point) for ns, point in points if point.changes(now.get(ns))]
+        now.update(points)
+        surely = len({point.value for point in now.values() if point.sure}) > 1
+        perhaps = len({point.value for point in now.values() if point.known}) > 1
+        differ = SURELY if surely else PERHAPS if perhaps else AGREE
+        if differ == differed:
+            continue
+        differed, early = differ, max(point.early for _ns, point in turned)
+        if window is not None:
+            yield window | {"t2": t, "t2_early": early}
+        opened_by, opening = min(turned)
+        window = None if differ == AGREE else {
+            "t1": t, "t1_early": early, "opened_by": opened_by, "cause": opening.cause,
+            "doubt": LOST_RECORDS if differ == PERHAPS else None,
+            "values": [_shown(ns, point.value) for ns, point in sorted(now.items()) if point.known],
+        }  # fmt: skip
+
+
+def _shown(ns: str, value: tuple[int, int, int] | None) -> Row:
+    shown = dict.fromkeys(VALUE) if value is None else dict(zip(VALUE, value, strict=True))
+    return {"ns": ns, "present": value is not None, **shown}
+
+
+def _may_be_clocks(window: Row, timeline: Timeline, judge: Judge) -> bool:
+    """Whether clocks may explain the window: it is shorter than two of its name servers' clocks may differ and than its
+    ends may be earlier, and no two of these name servers differ for certain."""
+    if judge.clocks is None:
+        return False
+    t1, looks = window["t1"], window["t1_early"] + window["t2_early"]
+    offs = {value["ns"]: judge.clocks.off(value["ns"], t1) for value in window["values"]}
+    if window["t2"] - t1 >= apart(offs.values()) + looks:
+        return False
+    lasting = judge.min_window if looks > 0 else 0
+    lasts = [value for value in window["values"] if not lasting or _stays(timeline[value["ns"]], t1, t1 + lasting)]
+    return not any(
+        _never_shown(timeline[other], None if not one["present"] else value_of(one), t1 - both, t1 + both + lasting)
+        for one in lasts
+        for other in offs
+        if other != one["ns"]
+        for both in (may_differ(offs[one["ns"]], offs[other]),)
     )
 
 
-def _with_gap(windows: DataFrame, broker_intervals: DataFrame) -> DataFrame:
-    """The windows with ``gap``, of the down that opened the window: the fault began that much earlier."""
-    downs = broker_intervals.where("gap is not null").select(
-        F.col("ns").alias("opened_by"), "broker", F.col("t2").alias("down_t"), "gap"
-    )
-    written_with = F.col("down_t").between(F.col("t1") - SAME_REQUEST_US, F.col("t1"))
-    gaps = (
-        windows.select(*TOPIC, "t1", "opened_by")
-        .join(downs, ["opened_by", "broker"], "inner")
-        .where(written_with)
-        .groupBy(*TOPIC, "t1", "opened_by")
-        .agg(F.max("gap").alias("gap"))
-    )
-    return windows.join(gaps, [*TOPIC, "t1", "opened_by"], "left")
+def _stays(points: Sequence[Point], t1: int, until: int) -> bool:
+    """Whether a name server shows for certain until then what it shows at t1."""
+    following = next((point for point in points if point.t > t1), None)
+    return following is None or following.t - following.early >= until
 
 
-VALUE_TYPE = "struct<r:int,w:int,p:int>"
-# Of several points at the same time, the one with the highest rank applies.
-END_OF_DOUBT, DOUBT, CLOSES, GOES_DOWN, COMES_UP, OPENS = range(6)
-
-
-def points_of(topic_intervals: DataFrame, ns_uptime: DataFrame, topic_doubts: DataFrame | None = None) -> DataFrame:
-    """What applies from ``t`` on: key, TOPIC, ns, t, known, value (null: absent), place (a number of the value among
-    those of the key), sure (known, and not in doubt), cause, early (by how much earlier an observed change may have
-    come, us); one row per time and name server.
-
-    ``key``: a hash of topic and broker, as in ``state.keyed``. With ``topic_doubts``, doubt that begins or ends is a
-    point too.
-    """
-    points = _of_intervals(topic_intervals).unionByName(_of_servers(topic_intervals, knowing_topics(ns_uptime)))
-    if topic_doubts is not None:
-        points = points.unionByName(_of_doubts(topic_doubts))
-    points = points.withColumn("key", F.xxhash64(*TOPIC))
-    # The windows by key come first: then what is sorted by key is not sent around again for each name server.
-    numbered = points.withColumn("place", F.dense_rank().over(Window.partitionBy("key").orderBy("value")).cast("long"))
-    found = _filled(numbered).where("next_t is null or next_t > t")
-    known = F.coalesce("last.known", F.lit(False))  # a doubt may come before the first point that was not left out
-    sure = known & ~F.coalesce("doubt", F.lit(False))
-    return found.select(
-        "key", *TOPIC, "ns", "t", known.alias("known"), "last.value", "place", sure.alias("sure"), "cause", "early"
-    )
-
-
-def knowing_topics(ns_uptime: DataFrame) -> DataFrame:
-    """Without the boots of observers to whom the name server did not list its topics: nobody knows what it has."""
-    return ns_uptime.where(~F.coalesce("no_topics", F.lit(False)))
-
-
-def _filled(points: DataFrame) -> DataFrame:
-    """With ``next_t``, and on each point the latest state so far: ``last`` (known, value), its place, doubt."""
-    in_order = Window.partitionBy("key", "ns").orderBy("t", "rank")
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    tells = F.col("known").isNotNull()
-    latest = {
-        "last": F.when(tells, F.struct("known", "value")),
-        "place": F.when(tells, F.col("place")),
-        "doubt": F.col("doubt"),
-    }
-    return points.select(
-        "key", *TOPIC, "ns", "t", "cause", "early", F.lead("t").over(in_order).alias("next_t"),
-        *[F.last(column, ignorenulls=True).over(so_far).alias(name) for name, column in latest.items()],
-    )  # fmt: skip
-
-
-def _of_intervals(topic_intervals: DataFrame) -> DataFrame:
-    opens = _point("t1", OPENS, cause=F.col("cause"), known=True, value=F.struct(*VALUE), early="t1_early")
-    closes = _point("t2", CLOSES, cause=F.col("end_cause"), known=True, early="t2_early")
-    keys = (*TOPIC, "ns")
-    closed = topic_intervals.where(~F.col("end_cause").isin(*NS_ENDINGS))  # the others end with their name server
-    return topic_intervals.select(*keys, *opens).unionByName(closed.select(*keys, *closes))
-
-
-def _of_servers(topic_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
-    """Each key is absent at first, and unknown when the name server has ended."""
-    comes = _point("t1", COMES_UP, cause=F.when(F.col("observed"), WATCHED).otherwise(STARTED), known=True)
-    goes = _point("t2", GOES_DOWN, cause=F.col("end_cause"), known=False)
-    point = F.explode(F.array(F.struct(*comes), F.struct(*goes))).alias("point")
-    keys = topic_intervals.select(*TOPIC).distinct()
-    return keys.join(F.broadcast(ns_uptime.select("ns", point)), how="cross").select(*TOPIC, "ns", "point.*")
-
-
-def _of_doubts(topic_doubts: DataFrame) -> DataFrame:
-    begins = _point("t1", DOUBT, cause=F.lit(LOST_RECORDS), doubt=True)
-    ends = _point("t2", END_OF_DOUBT, cause=F.lit(LOST_RECORDS), doubt=False)
-    point = F.explode(F.array(F.struct(*begins), F.struct(*ends))).alias("point")
-    return topic_doubts.select(*TOPIC, "ns", point).select(*TOPIC, "ns", "point.*")
-
-
-def _point(
-    time: str,
-    rank: int,
-    *,
-    cause: Column,
-    known: bool | None = None,
-    value: Column | None = None,
-    doubt: bool | None = None,
-    early: str | None = None,
-) -> list[Column]:
-    """A point with a value (null: absent). If ``known`` is None it says only whether there is ``doubt``. ``early``: the
-    column that has by how much."""
-    nothing = F.lit(None).cast(VALUE_TYPE)
-    return [
-        F.col(time).alias("t"), F.lit(rank).alias("rank"), F.lit(known).cast("boolean").alias("known"),
-        (nothing if value is None else value).alias("value"), F.lit(doubt).cast("boolean").alias("doubt"),
-        cause.alias("cause"), (F.lit(0) if early is None else F.coalesce(early, F.lit(0))).cast("long").alias("early"),
-    ]  # fmt: skip
-
-
-def topic_segments(
-    topic_intervals: DataFrame, ns_uptime: DataFrame, key_windows: DataFrame, observation: Observation
-) -> DataFrame:
-    """TOPIC_SEGMENTS: the time of the certain key windows, cut wherever a name server's view of the topic changes."""
-    windows = certain(key_windows).where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))
-    diverging = windows.select("topic").distinct()
-    points = points_of(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime)
-    of_topics = points.select(F.xxhash64("topic").alias("key"), *TOPIC, "ns", "t", "known", "value")
-    return conform(_merged(_pieces(of_topics, _covers(windows))), TOPIC_SEGMENTS)
-
-
-def _covers(windows: DataFrame) -> DataFrame:
-    """The union of a topic's windows: key, topic, t1, t2. No cover begins where another one ends."""
-    in_order = Window.partitionBy("key").orderBy("t1", "t2")
-    earlier = in_order.rowsBetween(Window.unboundedPreceding, -1)
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    begins = F.coalesce(F.col("t1") > F.max("t2").over(earlier), F.lit(True)).cast("int")
-    return (
-        windows.select(F.xxhash64("topic").alias("key"), "topic", "t1", "t2")
-        .withColumn("begins", begins)
-        .withColumn("cover", F.sum("begins").over(so_far))
-        .groupBy("key", "topic", "cover")
-        .agg(F.min("t1").alias("t1"), F.max("t2").alias("t2"))
-    )
-
-
-def _pieces(points: DataFrame, covers: DataFrame) -> DataFrame:
-    """key, topic, t1, end, views: pieces between successive points within the covers, and the end of each one's
-    cover."""
-    # Each row once for every piece that it applies to, and the one that begins a piece also for that.
-    last = F.when(F.col("applies"), F.col("until")).when(F.col("begins"), F.col("since"))
-    begins_it = F.col("begins") & (F.col("piece") == F.col("since"))
-    shown = F.when(F.col("value").isNotNull(), F.struct("broker", *[F.col(f"value.{name}") for name in VALUE]))
-    entries = F.sort_array(F.collect_list(F.when(F.col("applies"), F.struct("ns", shown.alias("shown")))))
-    return (
-        _swept(points, covers)
-        .withColumn("piece", F.explode(F.sequence("since", last)))
-        .groupBy("key", "topic", "piece")
-        .agg(
-            F.max(F.when(begins_it, F.col("t"))).alias("t1"),
-            F.max(F.when(begins_it, F.col("cover_end"))).alias("end"),
-            entries.alias("entries"),
-        )
-        .withColumn("views", _views(F.col("entries")))
-    )
-
-
-def _views(entries: Column) -> Column:
-    """The view of each name server of the entries (ns, and what it shows of a broker, null: nothing)."""
-
-    def view(ns: Column) -> Column:
-        own = F.filter(entries, lambda entry: (entry["ns"] == ns) & entry["shown"].isNotNull())
-        return F.struct(ns.alias("ns"), F.transform(own, lambda entry: entry["shown"]).alias("view"))
-
-    return F.transform(F.array_distinct(F.transform(entries, lambda entry: entry["ns"])), view)
-
-
-def _swept(points: DataFrame, covers: DataFrame) -> DataFrame:
-    """The points, and the bounds of covers, with ``begins``: a piece begins there; ``applies``: it does so to the
-    pieces from ``since`` to ``until``, up to its key's next point at its name server. The pieces of a topic are counted
-    in one sweep, so that no point is compared with pieces that it does not apply to."""
-    begin = F.struct(F.col("t1").alias("t"), F.col("t2").alias("end"))
-    end = F.struct(F.col("t2").alias("t"), F.lit(None).cast("long").alias("end"))
-    bounds = covers.select("key", "topic", F.explode(F.array(begin, end)).alias("bound"))
-    topic = Window.partitionBy("key")
-    # The begin of a cover comes before the points of its time.
-    in_order = topic.orderBy("t", F.desc_nulls_last("end"))
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    first = F.coalesce(F.lag("t").over(in_order) < F.col("t"), F.lit(True))
-    inside = F.coalesce(F.col("t") < F.col("cover_end"), F.lit(False))
-    since = F.col("piece") + F.when(F.col("inside"), 0).otherwise(1)
-    next_since = F.lead("since").over(Window.partitionBy("key", "broker", "ns").orderBy("t"))
-    applies = F.col("ns").isNotNull() & F.col("known") & (F.col("until") >= F.col("since"))
-    return (
-        points.unionByName(bounds.select("key", "topic", "bound.*"), allowMissingColumns=True)
-        .withColumns({"first": first, "cover_end": F.last("end", ignorenulls=True).over(so_far)})
-        .withColumns({"inside": inside, "begins": F.col("first") & inside})
-        .withColumn("piece", F.count_if("begins").over(so_far))
-        .withColumns({"since": since, "all": F.max("piece").over(topic)})
-        .withColumn("until", F.coalesce(next_since - 1, F.col("all")))
-        .withColumn("applies", F.coalesce(applies, F.lit(False)))
-    )
-
-
-def _merged(pieces: DataFrame) -> DataFrame:
-    """Join successive pieces with the same views into one segment. A piece ends with the next one, or with its
-    cover."""
-    topic = Window.partitionBy("key")
-    in_order = topic.orderBy("t1")
-    goes_on = (F.lag("views").over(in_order) == F.col("views")) & (F.lag("t2").over(in_order) == F.col("t1"))
-    return (
-        pieces.withColumn("t2", F.least("end", F.lead("t1").over(in_order)))
-        .where(F.size("views") > 0)
-        .withColumns({
-            "begins": ~F.coalesce(goes_on, F.lit(False)),
-            "ended": F.lag("t2").over(in_order),
-            "last": F.max("t2").over(topic),
-        })
-        .where("begins")
-        .withColumn("t2", F.coalesce(F.lead("ended").over(in_order), "last"))
-    )  # fmt: skip
-
-
-WINDOW = (*TOPIC, "t1")
+def _never_shown(points: Sequence[Point], value: Any, low: int, high: int) -> bool:
+    """Whether a name server showed something else for certain at all times from ``low`` to ``high``. What was observed
+    may have been shown earlier than its point, and the value before it only up to then."""
+    near = [
+        point
+        for point, following in zip(points, [*points[1:], None], strict=True)
+        if point.t - point.early <= high and (following is None or following.t > low)
+    ]
+    begins = min((point.t - point.early for point in near), default=high + 1)
+    return begins <= low and all(point.sure and point.value != value for point in near)
 
 
 def certain(key_windows: DataFrame) -> DataFrame:
@@ -381,95 +167,64 @@ def certain(key_windows: DataFrame) -> DataFrame:
     return key_windows.where("doubt is null")
 
 
-def with_clocks(
-    windows: DataFrame,
-    clock_days: DataFrame,
-    topic_intervals: DataFrame,
-    ns_uptime: DataFrame,
-    topic_doubts: DataFrame | None = None,
-    checkpoint: Checkpoint = as_it_is,
-    min_window_us: int = 0,
+def topic_segments(
+    topic_intervals: DataFrame, ns_uptime: Iterable[Row], key_windows: DataFrame, observation: Observation
 ) -> DataFrame:
-    """The windows, with CLOCKS as doubt if clocks may explain them: they are shorter than two of their name servers'
-    clocks may differ by CLOCK_DAYS and than their ends may be earlier, and no two of these name servers differ for
-    certain. None is shorter than ``min_window_us``."""
-    known = plain_rows(clock_days)
-    if widest(known) <= min_window_us and not any(row["method"] == OBSERVED for row in known):
-        return windows
-    with_apart = checkpoint(_with_apart(windows, clock_days))
-    suspects = with_apart.where(F.col("doubt").isNull() & (F.col("t2") - F.col("t1") < F.col("apart")))
-    lasting = F.when(_looks() > 0, min_window_us).otherwise(0).cast("long")
-    unproven = _unproven(suspects.withColumn("lasting", lasting), topic_intervals, ns_uptime, topic_doubts)
-    unclear = unproven.withColumn("unclear", F.lit(CLOCKS))
-    joined = with_apart.join(unclear, [*WINDOW], "left")
-    return joined.withColumn("doubt", F.coalesce("doubt", "unclear")).select(*windows.columns)
+    """TOPIC_SEGMENTS: the time of the certain key windows, cut wherever a name server's view of the topic changes."""
+    within = (F.col("t1") < observation.t1) & (F.col("t2") > observation.t0)
+    windows = certain(key_windows).where(within).select("topic", "t1", "t2")
+    work = partial(_segments_of_topic, server_steps(ns_uptime))
+    return by_topic(work, TOPIC_SEGMENTS, intervals=topic_intervals, windows=windows)
 
 
-def _with_apart(windows: DataFrame, clock_days: DataFrame) -> DataFrame:
-    """The windows with ``offs`` (values with their clock) and ``apart``: by how much two times of the same moment may
-    differ, of the clocks and of both ends."""
-
-    def with_off(value: Column) -> Column:
-        return value.withField("clock", off_of(value["ns"]))
-
-    dated = off_by_day(windows, "t1", clock_days)
-    with_offs = dated.withColumn("offs", F.transform("values", with_off)).drop("clocks")
-    clocks = apart(F.transform("offs", lambda value: value["clock"]))
-    return with_offs.withColumn("apart", clocks + _looks())
-
-
-def _looks() -> Column:
-    """By how much earlier both ends of a window may have been, us."""
-    return F.coalesce("t1_early", F.lit(0)) + F.coalesce("t2_early", F.lit(0))
+def _segments_of_topic(
+    servers: Mapping[str, Sequence[Step]], topic: str, rows: Mapping[str, Sequence[Row]]
+) -> Iterator[Row]:
+    """Its rows of TOPIC_SEGMENTS. A segment ends where a view changes, or where no window goes on."""
+    covers = _covers((row["t1"], row["t2"]) for row in rows.get("windows", ()))
+    views = _views(timelines(rows["intervals"], servers)) if covers else []
+    times = [t for t, _shown in views]
+    for t1, t2 in covers:
+        for place in range(max(bisect_right(times, t1) - 1, 0), bisect_left(times, t2)):
+            since, shown = views[place]
+            until = min(t2, *times[place + 1 : place + 2])
+            if shown:
+                yield {"topic": topic, "t1": max(t1, since), "t2": until, "views": shown}
 
 
-def _unproven(
-    suspects: DataFrame, topic_intervals: DataFrame, ns_uptime: DataFrame, topic_doubts: DataFrame | None
-) -> DataFrame:
-    """WINDOW of the suspects in which no name server shows what another one did not show at any near time. What was
-    observed may have been shown earlier than its point, and the value before it only up to then."""
-    keys = F.broadcast(suspects.select(*TOPIC).distinct())
-    doubts = None if topic_doubts is None else topic_doubts.join(keys, [*TOPIC], "left_semi")
-    points = points_of(topic_intervals.join(keys, [*TOPIC], "left_semi"), ns_uptime, doubts)
-    in_order = Window.partitionBy("key", "ns").orderBy("t")
-    until, surely_until = F.lead("t").over(in_order), F.lead(F.col("t") - F.col("early")).over(in_order)
-    shown = points.select(
-        *TOPIC, "ns", F.col("t").alias("at"), (F.col("t") - F.col("early")).alias("t"), until.alias("until"), "sure",
-        "value", surely_until.alias("surely_until"),
-    )  # fmt: skip
-    near = (F.col("t") <= F.col("high")) & (F.coalesce("until", F.col("high") + 1) > F.col("low"))
-    same = ~F.col("sure") | F.col("value").eqNullSafe(F.col("wanted"))
-    proven = (
-        _lasting(_pairs(suspects), shown)
-        .join(shown, [*TOPIC, "ns"], "inner")
-        .where(near)
-        .groupBy(*WINDOW, "one", "ns", "low")
-        .agg(F.max(same).alias("same"), F.min("t").alias("first"))
-        .where(~F.col("same") & (F.col("first") <= F.col("low")))
-    )
-    return suspects.select(*WINDOW).join(proven.select(*WINDOW).distinct(), [*WINDOW], "left_anti")
+def _covers(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The union of the spans, in order. None begins where another one ends."""
+    covers: list[tuple[int, int]] = []
+    for t1, t2 in sorted(spans):
+        joined = bool(covers) and t1 <= covers[-1][1]
+        begin, end = covers.pop() if joined else (t1, t2)
+        covers.append((begin, max(end, t2)))
+    return covers
 
 
-def _lasting(pairs: DataFrame, shown: DataFrame) -> DataFrame:
-    """The pairs in which ``one`` shows for certain what it shows at t1, for as long as it is to last."""
-    of_one = shown.select(*TOPIC, F.col("ns").alias("one"), "at", "until", "surely_until")
-    at_t1 = (F.col("at") <= F.col("t1")) & (F.col("until").isNull() | (F.col("until") > F.col("t1")))
-    stays = F.col("surely_until").isNull() | (F.col("surely_until") >= F.col("t1") + F.col("lasting"))
-    certain = pairs.where("lasting > 0").join(of_one, [*TOPIC, "one"], "inner").where(at_t1 & stays)
-    return pairs.where("lasting = 0").unionByName(certain.select(*pairs.columns))
-
-
-def _pairs(suspects: DataFrame) -> DataFrame:
-    """WINDOW, one, wanted, ns, low, high, lasting: what name server ``one`` shows at t1, and from when to when ``ns``
-    may have shown the same by then, both included."""
-    first = suspects.select(*WINDOW, "lasting", "offs", F.explode("offs").alias("a"))
-    two = first.select("*", F.explode("offs").alias("b"))
-    both = between(F.col("a.clock"), F.col("b.clock"))
-    value = F.when(F.col("a.present"), F.struct(*[F.col(f"a.{name}").alias(name) for name in VALUE]))
-    return two.where("a.ns <> b.ns").select(
-        *WINDOW, F.col("a.ns").alias("one"), value.alias("wanted"), F.col("b.ns").alias("ns"),
-        (F.col("t1") - both).alias("low"), (F.col("t1") + both + F.col("lasting")).alias("high"), "lasting",
-    )  # fmt: skip
+def _views(timelines: Mapping[str, Timeline]) -> list[tuple[int, list[Row]]]:
+    """The ``views`` of TOPIC_SEGMENTS from each time on at which one of them changes."""
+    points = [
+        ((broker, ns), point)
+        for broker, timeline in timelines.items() for ns, of_server in timeline.items() for point in of_server
+    ]  # fmt: skip
+    shown: defaultdict[str, dict[str, Row]] = defaultdict(dict)
+    views: list[tuple[int, list[Row]]] = []
+    for t, at_once in in_order(points):
+        for (broker, ns), point in at_once:
+            if not point.known:
+                shown.pop(ns, None)
+            elif point.value is None:
+                shown[ns].pop(broker, None)
+            else:
+                shown[ns][broker] = {"broker": broker, **dict(zip(VALUE, point.value, strict=True))}
+        now: list[Row] = [
+            {"ns": ns, "view": [view for _broker, view in sorted(of_server.items())]}
+            for ns, of_server in sorted(shown.items())
+        ]
+        if not views or views[-1][1] != now:
+            views.append((t, now))
+    return views
 
 
 APART_US = 10_000_000  # a window that begins within 10 s of the one before joins its incident

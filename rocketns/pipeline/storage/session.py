@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 from py4j.java_gateway import JavaClass, JavaMember  # type: ignore[import-untyped]
+from pyspark import cloudpickle
 from pyspark.sql import SparkSession
+
+import rocketns
 
 # Spark keeps 100 by default. A run generates some 1,500.
 CACHED_CLASSES = 2000
@@ -72,8 +77,12 @@ def spark_session(
     """The session with RUN_SETTINGS; ``master`` None takes spark-submit's. ``memory`` is the driver's heap. ``short``
     chooses settings for a run of a minute; Java's among them count only where this call starts the Java process."""
     builder = SparkSession.builder.appName("rocketns audit").config("spark.driver.memory", memory)
+    # Tasks bring our functions with them, so that other machines need no rocketns.
+    cloudpickle.register_pickle_by_value(rocketns)  # type: ignore[no-untyped-call]
     if master is not None:
         builder = builder.master(master)
+        if master.startswith("local"):
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # While the heap grows, Java looks for garbage more often, and each time in all of it.
     words = " ".join((*(SHORT_JAVA_OPTIONS if short else JAVA_OPTIONS), f"-Xms{memory}"))
     usual = START_SETTINGS | RUN_SETTINGS | (SHORT_SETTINGS if short else {})

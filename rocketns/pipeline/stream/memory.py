@@ -267,7 +267,8 @@ def windows_between(values: DataFrame, before: DataFrame, servers: Servers, *, e
     since = F.greatest(F.coalesce("ts", F.lit(start)), F.lit(start))  # remembered values hold from the start on
     shown = intervals(keyed(looked_at.withColumn("ts", since), TOPIC), uptime).select("*", "value.*")
     seen = Observation(start, servers.watermark)
-    found = few(key_windows(few(conform(shown, TOPIC_INTERVALS)), uptime, seen, 1, checkpoint=few))
+    up = [dict(zip(NS_UPTIME.names, row, strict=True)) for row in servers.uptime(start)]
+    found = few(key_windows(few(conform(shown, TOPIC_INTERVALS)), up, seen, 1))
     ended = F.when(F.col("t2") < servers.watermark, F.col("t2"))
     later = found.where(F.col("t1") > start).withColumn("t2", ended)
     opened, over = before.where("t2 is null"), remembered(before.where("t2 is not null"), servers)

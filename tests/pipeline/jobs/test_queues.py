@@ -13,11 +13,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from rocketns.pipeline.contract.frames import Observation, frame_of
-from rocketns.pipeline.contract.schema import BROKER_INTERVALS, GROUP_MEMBERS, TOPIC_SEGMENTS
+from rocketns.pipeline.contract.schema import GROUP_MEMBERS, TOPIC_SEGMENTS
 from rocketns.pipeline.jobs.allocation import ASSIGNMENTS_MAX, STRATEGIES, Outcome, model_outcome
 from rocketns.pipeline.jobs.impact import group_members, imbalance, impact
 from rocketns.pipeline.jobs.tallies import callers
-from tests.pipeline.frames import cut, frame, rows, seeds
+from tests.pipeline.frames import cut, rows, seeds
 from tests.pipeline.journals import SECOND, Journal, events_frame
 
 Queue = tuple[int, int]  # broker's place in name order, queue id; sorted as MessageQueue.compareTo does
@@ -252,11 +252,10 @@ def test_how_unevenly_producers_write(spark: SparkSession) -> None:
     lives = [(ns, broker, 0, 0) for ns in ("n1", "n2", "n3") for broker in BOTH]
     lives += [("n1", broker, 0, 0) for broker in late]
     lives += [("n2", "soon", 0, 0), ("n2", "later", 1, 0), ("n2", "later", 0, 4)]
-    members = frame(spark, BROKER_INTERVALS, [
-        {"ns": ns, "cluster": "c", "broker": broker, "bid": bid, "addr": f"{broker}:{bid}", "t1": t1 * SECOND,
-         "t2": 100 * SECOND, "end_cause": "open"}
+    members = [
+        {"ns": ns, "broker": broker, "bid": bid, "t1": t1 * SECOND, "t2": 100 * SECOND}
         for ns, broker, bid, t1 in lives
-    ])  # fmt: skip
+    ]
     found = [(row[0], row[1] // SECOND, *row[2:]) for row in rows(
         imbalance(windows, members), "topic", "t1", "broker", "share", "fair", "tvd", "peak", "no_share_ns"
     )]  # fmt: skip

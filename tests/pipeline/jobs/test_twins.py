@@ -9,10 +9,9 @@ import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.frames import Observation, plain_rows
 from rocketns.pipeline.contract.schema import (
     BROKER_INTERVALS,
-    CLOCK_DAYS,
     DIVERGENCES,
     KEY_WINDOWS,
     NS_UPTIME,
@@ -105,13 +104,13 @@ def test_windows_segments_and_incidents(spark: SparkSession, seed: int) -> None:
     base = state.base(events, seen)
     members = cut(state.broker_intervals(events, base, seen))
     topics = cut(state.topic_intervals(events, base, seen))
-    doubts = cut(topic_doubts(events, base, topics, seen))
+    doubts, up = cut(topic_doubts(events, base, topics, seen)), plain_rows(base.uptime)
     duck_state.topic_doubts(db)
     clocks = [(ns, *chance.choice(CLOCKS)) for ns in journals]
     known = [{"day": "2026-01-01", "ns": ns, "method": method, "uncertainty": us} for ns, method, us in clocks]
     windows = cut(
-        key_windows(topics, base.uptime, seen, MIN_WINDOW, members, cut, topic_doubts=doubts,
-                    clock_days=frame(spark, CLOCK_DAYS, known), system_topics=system_topics(members))
+        key_windows(topics, up, seen, MIN_WINDOW, plain_rows(members), topic_doubts=doubts,
+                    clock_days=known, system_topics=system_topics(members))
     )  # fmt: skip
     db.execute("create temp table clock_offsets (ns text, method text, uncertainty bigint)")
     db.executemany("insert into clock_offsets values (?, ?, ?)", clocks)
@@ -119,7 +118,7 @@ def test_windows_segments_and_incidents(spark: SparkSession, seed: int) -> None:
     for found, schema, twin in (
         (doubts, TOPIC_DOUBTS, "from topic_doubts"),
         (windows, KEY_WINDOWS, "from key_windows"),
-        (topic_segments(topics, base.uptime, windows, seen), TOPIC_SEGMENTS, duck_divergence.SEGMENTS),
+        (topic_segments(topics, up, windows, seen), TOPIC_SEGMENTS, duck_divergence.SEGMENTS),
         (divergences(windows, stalls(events)), DIVERGENCES, duck_divergence.DIVERGENCES),
     ):
         assert found.schema.simpleString() == schema.simpleString()
