@@ -22,9 +22,18 @@ from rocketns.pipeline.jobs.access import admin_changes, new_addresses, refused_
 from rocketns.pipeline.jobs.brokers import broker_stats, departures, heartbeat_gaps, stalls
 from rocketns.pipeline.jobs.clocks import clock_days, corrected
 from rocketns.pipeline.jobs.impact import group_members, imbalance, impact
-from rocketns.pipeline.jobs.quality import quality, sources, topic_doubts
+from rocketns.pipeline.jobs.intervals import (
+    broker_intervals,
+    counted,
+    spans_of,
+    topic_changes,
+    topic_doubts,
+    topic_intervals,
+    topic_state,
+)
+from rocketns.pipeline.jobs.quality import quality, sources
 from rocketns.pipeline.jobs.reach import late_days, reaches, suspects, with_repaired_times
-from rocketns.pipeline.jobs.state import Base, base, broker_intervals, topic_intervals
+from rocketns.pipeline.jobs.state import Base, base
 from rocketns.pipeline.jobs.tallies import LOOKUP, callers, covered, hours
 from rocketns.pipeline.jobs.topics import (
     Uncovered,
@@ -222,28 +231,31 @@ def _state(read: RunInput, seen: Observation, request: Request, results: Results
         events = materialized_if_small(events)
     lookups = events.where("ev = 'lookup'").select(*LOOKUP)
     known = base(events, seen)
-    results.save_rows("ns_uptime", plain_rows(known.uptime))
+    results.save_rows("ns_uptime", known.uptime)
+    changes = topic_changes(counted(events, known, seen))
+    of_topics = topic_state(changes, spans_of(known.boots, known.uptime))
+    if any(boot.holes for boot in known.boots):
+        of_topics = results.checkpoint(of_topics)
     together(
         lambda: results.save("broker_intervals", broker_intervals(events, known, seen)),
-        lambda: results.save("topic_intervals", topic_intervals(events, known, seen)),
+        lambda: results.save("topic_intervals", topic_intervals(of_topics)),
     )
-    brokers, of_topics = results.frame("broker_intervals"), results.frame("topic_intervals")
-    doubts = topic_doubts(events, known, of_topics, seen)
+    brokers = results.frame("broker_intervals")
     rare = results.materialize(events.where(F.col("ev").isin(*RARE)))
     return BaseTables(
-        events, lookups, rare, stalls(rare), known, brokers, of_topics,
-        doubts=results.checkpoint(doubts) if any(boot.holes for boot in known.boots) else doubts,
+        events, lookups, rare, stalls(rare), known, brokers, results.frame("topic_intervals"),
+        doubts=topic_doubts(of_topics),
         system_topics=results.materialize(system_topics(brokers)),
         callers=results.materialize(callers(lookups, seen)),
         uncovered=uncovered(
-            plain_rows(covered(lookups, seen)), results.rows("ns_uptime"), seen, request.dead_days
+            plain_rows(covered(lookups, seen)), known.uptime, seen, request.dead_days
         ),
         clocks=read.clocks,
     )  # fmt: skip
 
 
 def _divergence(state: BaseTables, seen: Observation, request: Request, results: Results) -> None:
-    up, lives = results.rows("ns_uptime"), results.rows("broker_intervals")
+    up, lives = state.base.uptime, results.rows("broker_intervals")
     windows = key_windows(
         state.topics, up, seen, request.min_window, lives,
         topic_doubts=state.doubts, clock_days=state.clocks, system_topics=state.system_topics,
@@ -264,15 +276,15 @@ def _brokers(state: BaseTables, read: RunInput, seen: Observation, results: Resu
     had = user_topics_of_brokers(state.topics, state.system_topics, seen)
     results.save_rows("departures", departures(lives, state.events, seen, read.clocks, had, state.stalls))
     gaps = plain_rows(heartbeat_gaps(state.events, seen))
-    results.save_rows("broker_stats", broker_stats(lives, gaps, results.rows("ns_uptime"), seen))
+    results.save_rows("broker_stats", broker_stats(lives, gaps, state.base.uptime, seen))
     results.save_rows("admin_changes", admin_changes(state.rare, seen))
     results.save_rows("refused_requests", refused_requests(state.rare, seen))
     results.save_rows("new_addresses", new_addresses(state.events, seen))
 
 
 def _topics(state: BaseTables, seen: Observation, request: Request, results: Results) -> None:
-    up, system = state.base.uptime, state.system_topics
-    every = results.save("topics", topics(state.topics, state.brokers, up, state.callers, system, seen))
+    up, lives, system = state.base.uptime, results.rows("broker_intervals"), state.system_topics
+    every = results.save("topics", topics(state.topics, lives, up, state.callers, system, seen))
     results.save("dead_topics", dead_topics(every, state.uncovered, seen, request.dead_days))
     results.save("missing_topics", missing_topics(hours(state.lookups, seen), system, results.materialize))
     results.save("clients", clients(state.callers))

@@ -1,12 +1,11 @@
 """How frames are described and made: a schema from words, a frame from rows, a frame held to a schema, a function in
-Python of each topic's rows.
+Python of rows with the same key.
 
 A result table as plain rows, for the report: the important rows, and how many there are in all.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -84,37 +83,35 @@ def conform(frame: DataFrame, schema: types.StructType) -> DataFrame:
 
 
 Row = Mapping[str, Any]
-# A topic and its rows in each of the frames, by their names -> rows of a result.
-OfTopic = Callable[[str, Mapping[str, Sequence[Row]]], Iterable[Row]]
+# A key and its rows in each of the frames, by their names -> rows of a result.
+OfGroup = Callable[[str, Mapping[str, Sequence[Row]]], Iterable[Row]]
 # Rows that a Python process passes on at once.
 BATCH_ROWS = 4096
 
 
-def by_topic(work: OfTopic, schema: types.StructType, **frames: DataFrame) -> DataFrame:
-    """What ``work`` returns for each topic (rows of ``schema``), in Python processes next to Spark's tasks. All rows of
-    one topic are in memory at once, in any order. Where SQL would need a window over a window, a loop over a topic's
-    sorted rows is shorter, and a tenth of the CPU."""
-    tagged = [frame.select("topic", F.struct("*").alias(name)) for name, frame in frames.items()]
+def by_group(key: str, work: OfGroup, schema: types.StructType, **frames: DataFrame) -> DataFrame:
+    """What ``work`` returns (rows of ``schema``) for each value of a column that all ``frames`` have, in Python
+    processes next to Spark's tasks. All rows with the value are in memory at once, in any order. Where SQL would need a
+    window over a window, a loop over sorted rows is shorter, and a tenth of the CPU."""
+    tagged = [frame.select(key, F.struct("*").alias(name)) for name, frame in frames.items()]
     together = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), tagged)
     names, arrow = tuple(frames), to_arrow_schema(schema)
 
+    def in_frames(same: Iterable[Row]) -> Mapping[str, Sequence[Row]]:
+        found: dict[str, list[Row]] = {name: [] for name in names}
+        for row in same:
+            name = next(name for name in names if row[name] is not None)
+            found[name].append(row[name])
+        return found
+
     def run(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         rows = chain.from_iterable(batch.to_pylist() for batch in batches)
-
-        def of_topic(same: Iterable[Row]) -> Mapping[str, Sequence[Row]]:
-            found = defaultdict[str, list[Row]](list)
-            for row in same:
-                for name in names:
-                    if row[name] is not None:
-                        found[name].append(row[name])
-            return found
-
-        topics = groupby(rows, itemgetter("topic"))
-        results = chain.from_iterable(work(topic, of_topic(same)) for topic, same in topics)
+        groups = groupby(rows, itemgetter(key))
+        results = chain.from_iterable(work(value, in_frames(same)) for value, same in groups)
         while some := list(islice(results, BATCH_ROWS)):
             yield pyarrow.RecordBatch.from_pylist(some, arrow)
 
-    return together.repartition("topic").sortWithinPartitions("topic").mapInArrow(run, schema)
+    return together.repartition(key).sortWithinPartitions(key).mapInArrow(run, schema)
 
 
 # The list of incidents is made from these rows; the page shows fewer of most tables, and charts need no more.

@@ -68,12 +68,6 @@ SOURCES = columns(
     "clock:string uncertainty_us:long observed:boolean members_early:long topics_early:long"
 )
 
-# The records between after and until (both exist) are missing; t1 and t2 are about the times of those two.
-HOLES = columns("ns:string boot:long after:long until:long t1:long t2:long")
-
-# A snapshot by its first and last seq, and when it ended.
-SNAPSHOTS = columns("ns:string boot:long snap:long end_seq:long end_ts:long")
-
 # When the state of a name server is known: from its start, or from its first whole snapshot if the start is not in the
 # journal. end_cause: stop; lost (no stop record and a later start: t2 is its last record); silent (no record for a
 # while at the end of the observation: t2 is its last record); open (up at the end of the observation); unwatched (of an

@@ -35,7 +35,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
 from pyspark.sql.types import ArrayType, IntegerType
 
-from rocketns.pipeline.contract.frames import Checkpoint, Row, as_it_is, by_topic, columns, conform, frame_of
+from rocketns.pipeline.contract.frames import Checkpoint, Row, as_it_is, by_group, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import GROUP_MEMBERS, IMBALANCE, IMPACT
 from rocketns.pipeline.jobs.allocation import STRATEGIES, model_outcome, real_outcome
 from rocketns.pipeline.jobs.topics import WRITE
@@ -226,7 +226,7 @@ def imbalance(read_segments: DataFrame, broker_intervals: Iterable[Row]) -> Data
         if row["bid"] == MASTER:
             lives[row["ns"], row["broker"]].append((row["t1"], row["t2"]))
     masters = {key: Lives.of(spans) for key, spans in lives.items()}
-    return by_topic(partial(_imbalance_of_topic, masters), IMBALANCE, segments=read_segments)
+    return by_group("topic", partial(_imbalance_of_topic, masters), IMBALANCE, segments=read_segments)
 
 
 class Lives(NamedTuple):

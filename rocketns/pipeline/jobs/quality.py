@@ -1,10 +1,4 @@
-"""What is missing from the input. A run with a row here is incomplete, and is never reported as clean.
-
-Lost records may have held a topic change, so that the computed state of a name server may be wrong. After a hole in the
-sequence numbers its value of a topic on a broker is in doubt until its journal names that topic on that broker again:
-in a record, or in the next whole snapshot. A snapshot that shows the value of before the hole proves that no change was
-lost, so then there is no doubt. Most holes hold heartbeats only, and leave none.
-"""
+"""What is missing from the input. A run with a row here is incomplete, and is never reported as clean."""
 
 from __future__ import annotations
 
@@ -12,23 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.frames import Observation, Row, conform, frame_of, plain_rows
-from rocketns.pipeline.contract.schema import QUALITY, TOPIC_DOUBTS, ReadFile
+from rocketns.pipeline.contract.frames import Observation, Row, plain_rows
+from rocketns.pipeline.contract.schema import QUALITY, ReadFile
 from rocketns.pipeline.contract.terms import SILENT_AFTER_US
-from rocketns.pipeline.jobs.state import (
-    BOOT,
-    FOUND_GONE,
-    TOPIC,
-    Base,
-    Boot,
-    counted,
-    keyed_in_order,
-    topic_changes,
-    with_found_gone,
-)
+from rocketns.pipeline.jobs.state import Base, Boot
 
 
 def quality(events: DataFrame, files: Iterable[ReadFile], base: Base, observation: Observation) -> list[Row]:
@@ -96,52 +80,3 @@ def _of_boots(boots: Iterable[Boot], observation: Observation) -> Iterator[tuple
 def _is_unknown(boot: Boot, t0: int) -> bool:
     begun = boot.observed and boot.start_ts is not None  # an observer's snapshot follows its start
     return boot.last >= t0 and (boot.known_from is None or (boot.known_from > t0 and not begun))
-
-
-def topic_doubts(events: DataFrame, base: Base, topic_intervals: DataFrame, observation: Observation) -> DataFrame:
-    """TOPIC_DOUBTS of the topics and brokers that any name server had (TOPIC_INTERVALS)."""
-    if not any(boot.holes for boot in base.boots):
-        return frame_of(events.sparkSession, [], TOPIC_DOUBTS)
-    lost = F.broadcast(
-        base.holes.groupBy(*BOOT).agg(
-            F.sort_array(F.collect_list(F.struct("after", "until", F.col("t1").alias("t")))).alias("holes")
-        )
-    )
-    changes = topic_changes(counted(events, base, observation).join(lost, [*BOOT], "left_semi"))
-    # Every key is absent at the start of a boot.
-    keys = lost.select(*BOOT).crossJoin(topic_intervals.select(*TOPIC).distinct())
-    begun = keys.withColumns({"seq": F.lit(0).cast("long"), "ts": F.lit(0).cast("long")})
-    recorded = with_found_gone(changes.unionByName(begun, allowMissingColumns=True), TOPIC, base.snapshots)
-    in_order = keyed_in_order()
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    following = F.struct("seq", "t", "value", F.col("cause").eqNullSafe(FOUND_GONE).alias("whole"))
-    doubtful = (
-        recorded.withColumn("t", F.max("ts").over(so_far))  # the clock may have been set back
-        .withColumn("next", F.lead(following).over(in_order))
-        .join(lost, [*BOOT], "inner")
-        .withColumn("hole", F.get(F.filter("holes", _between), F.lit(0)))
-        .where(F.col("hole").isNotNull() & ~_proven())
-        .select(*BOOT, *TOPIC, F.col("hole.t").alias("begin"), F.col("next.t").alias("end"))
-    )
-    return conform(_within_uptime(doubtful, base.uptime), TOPIC_DOUBTS)
-
-
-def _between(hole: Column) -> Column:
-    """Whether the hole lies between a row and the next one of its key."""
-    before_next = F.coalesce(hole["until"] <= F.col("next.seq"), F.lit(True))
-    return (hole["after"] >= F.col("seq")) & before_next
-
-
-def _proven() -> Column:
-    """Whether the next record of the key is in a snapshot, with the value from before the hole."""
-    same = F.col("value").eqNullSafe(F.col("next.value"))
-    return F.coalesce(F.col("next.whole") & same, F.lit(False))
-
-
-def _within_uptime(doubtful: DataFrame, uptime: DataFrame) -> DataFrame:
-    up = uptime.select(*BOOT, F.col("t1").alias("up_t1"), F.col("t2").alias("up_t2"))
-    return (
-        doubtful.join(F.broadcast(up), [*BOOT], "inner")
-        .withColumns({"t1": F.greatest("begin", "up_t1"), "t2": F.least("end", "up_t2")})
-        .where("t1 < t2")
-    )

@@ -1,12 +1,4 @@
-"""When each name server was up, and which brokers and topics it had, as intervals.
-
-The journal states effects, so the last record of a key is its state, while that of its boot is known
-(``Boot``). After lost records the next whole snapshot corrects the state; until then the remaining records
-are believed, and the data quality table says that some are lost.
-
-From changes to intervals, for the whole run and for the stream.
-
-What a boot of a name server knew: which of its records are missing, which of its snapshots are whole, and when its
+"""What a boot of a name server knew: which of its records are missing, which of its snapshots are whole, and when its
 state is known.
 
 A killed name server wrote no stop record: its state is unknown from its last record on. If a journal begins in the
@@ -24,197 +16,29 @@ from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from pyspark.sql import Column, DataFrame, Window, WindowSpec
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract.frames import Observation, Row, columns, conform, frame_of
-from rocketns.pipeline.contract.schema import BROKER_INTERVALS, HOLES, NS_UPTIME, SNAPSHOTS, TOPIC_INTERVALS
+from rocketns.pipeline.contract.frames import Observation, Row, columns, frame_of
 from rocketns.pipeline.contract.terms import SILENT_AFTER_US, UNWATCHED
 from rocketns.pipeline.jobs.tallies import counts, of_stretch
 
-TOPIC = ("topic", "broker")
-VALUE = ("r", "w", "p")
-ACTIVITY = ("reg", "hb", "down", "tput", "tdel")
-
 
 class Base(NamedTuple):
-    """What all state is built on: each boot, and of it NS_UPTIME, the SNAPSHOTS at which state begins, and HOLES.
-    ``counts``: of ``tallies.counts``."""
+    """What all state is built on: each boot, and rows of NS_UPTIME. ``counts``: of ``tallies.counts``."""
 
     boots: Sequence[Boot]
     counts: Mapping[str, Row]
-    uptime: DataFrame
-    snapshots: DataFrame
-    holes: DataFrame
+    uptime: Sequence[Row]
 
 
 def base(events: DataFrame, observation: Observation) -> Base:
     """From all events before the end of the observation. Those before its beginning give the state at the beginning."""
-    spark, before = events.sparkSession, events.where(F.col("ts") < observation.t1)
+    before = events.where(F.col("ts") < observation.t1)
     rows = stretches(before, of_stretch(observation))
     found = boots(before, rows)
-    return Base(
-        found,
-        counts(rows),
-        frame_of(spark, [row for boot in found if (row := uptime(boot, observation))], NS_UPTIME),
-        frame_of(spark, [(boot.ns, boot.boot, *one) for boot in found for one in boot.snapshots], SNAPSHOTS),
-        frame_of(spark, [(boot.ns, boot.boot, *one) for boot in found for one in boot.holes], HOLES),
-    )
-
-
-def broker_intervals(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
-    """BROKER_INTERVALS."""
-    counting = counted(events, base, observation)
-    is_member = F.col("bid").isNotNull() & F.col("addr").isNotNull()
-    kinds = F.col("ev").isin("reg", "down", "snap") | ((F.col("ev") == "hb") & F.col("timeout_ms").isNotNull())
-    present = F.when(F.col("ev") != "down", F.struct(F.lit(True).alias("present")))
-    changes = counting.where(is_member & kinds).select(
-        "ns", "boot", "seq", "ts", early(), *MEMBER, present.alias("value"), _cause().alias("cause"), "gap", "asked",
-        F.when(F.col("timeout_ms").isNotNull(), F.struct("timeout_ms", "zone")).alias("stated"),
-    )  # fmt: skip
-    in_order = keyed_in_order()
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    whole = in_order.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    timed = with_found_gone(changes, MEMBER, base.snapshots).withColumns(
-        {
-            "known": F.last("stated", ignorenulls=True).over(so_far),
-            "last_known": F.last("stated", ignorenulls=True).over(whole),
-        }
-    )
-    found = intervals(timed, base.uptime, "gap", "asked", "known").withColumns(
-        {
-            "gap": F.when(F.col("closed"), F.col("next.gap")),
-            "asked": F.when(F.col("closed"), F.col("next.asked")),
-            "of": F.coalesce("next.known", "last_known"),
-        }
-    )
-    return conform(found.select("*", "of.*"), BROKER_INTERVALS)
-
-
-def topic_intervals(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
-    """TOPIC_INTERVALS. Snapshots correct them after lost records."""
-    changes = topic_changes(counted(events, base, observation))
-    found = intervals(with_found_gone(changes, TOPIC, base.snapshots), base.uptime)
-    return conform(found.select("*", "value.*"), TOPIC_INTERVALS)
-
-
-def topic_changes(events: DataFrame) -> DataFrame:
-    """One row per topic of a tput, tdel or snap record: ns, boot, seq, ts, early, topic, broker, cause, and ``value``,
-    a struct of VALUE, null where the topic is gone."""
-    records = events.where(F.col("ev").isin("tput", "tdel", "snap") & F.col("topics").isNotNull())
-    entries = records.select(
-        "ns", "boot", "seq", "ts", early(), "ev", "broker", "cause", F.explode("topics").alias("entry")
-    )
-    value = F.when(F.col("ev") != "tdel", F.struct(*[F.col(f"entry.{name}").alias(name) for name in VALUE]))
-    return entries.select(
-        "ns", "boot", "seq", "ts", "early", F.col("entry.t").alias("topic"), "broker", value.alias("value"),
-        _cause().alias("cause"),
-    )  # fmt: skip
-
-
-def early() -> Column:
-    """By how much earlier than its ``ts`` a change may have come: since the observer's look before; 0 without one."""
-    return F.greatest(F.coalesce(F.col("ts") - F.col("since"), F.lit(0)), F.lit(0)).alias("early")
-
-
-def _cause() -> Column:
-    return F.when(F.col("ev") == "snap", FOUND_GONE).otherwise(F.coalesce("cause", F.lit("register")))
-
-
-def counted(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
-    """The events that count: before the end; of snapshots only those at which state begins."""
-    begins = base.snapshots.select("ns", "boot", "snap", F.lit(True).alias("begins")).distinct()
-    shown = events.where((F.col("ts") < observation.t1) & F.col("ev").isin(*ACTIVITY, "snap"))
-    counts = (F.col("ev") != "snap") | F.col("begins")
-    return shown.join(F.broadcast(begins), ["ns", "boot", "snap"], "left").where(counts).drop("begins")
-
-
-FOUND_GONE = "snapshot"
-
-
-def keyed(changes: DataFrame, names: Sequence[str]) -> DataFrame:
-    """The changes with ``key``, by which they are sorted, since names often begin alike: a hash of 64 bits of the name
-    server's boot and these columns. Of a million keys two are the same once in 37 million runs."""
-    return changes.withColumn("key", F.xxhash64("ns", "boot", *names))
-
-
-def keyed_in_order() -> WindowSpec:
-    """The changes of a key."""
-    return Window.partitionBy("key").orderBy("seq")
-
-
-def intervals(changes: DataFrame, uptime: DataFrame, *ending: str) -> DataFrame:
-    """Intervals in which a key has the same, present ``value``, within the uptime of their boot (NS_UPTIME).
-
-    In: key, ns, boot, seq, ts, early, value (null: gone), cause, and what the key stands for; changes apply in the
-    order of seq. Out: all columns of the change that opened the interval, t1, t2, end_cause, ``closed`` (a change ended
-    it, not its name server), t1_early and t2_early (by how much earlier these changes may have come, if they were
-    observed), and
-    ``next``: a struct of the next change's t, early, cause and ``ending`` columns, null if there is none."""
-    in_order = keyed_in_order()
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    turns = (
-        changes.withColumn("begin", F.max("ts").over(so_far))  # the clock may have been set back
-        .withColumn("before", F.lag("value").over(in_order))
-        .where(~F.col("value").eqNullSafe(F.col("before")))
-    )
-    following = F.struct(F.col("begin").alias("t"), "early", "cause", *ending)
-    spans = turns.withColumn("next", F.lead(following).over(in_order)).where("value is not null")
-    return _within_uptime(spans.drop("before"), uptime)
-
-
-def _within_uptime(spans: DataFrame, uptime: DataFrame) -> DataFrame:
-    """An interval ends with its name server at the latest, and then for the same reason."""
-    up = uptime.select(
-        "ns", "boot", F.col("t1").alias("up_t1"), F.col("t2").alias("up_t2"), F.col("end_cause").alias("up_end")
-    )
-    closed = F.coalesce(F.col("next.t") <= F.col("up_t2"), F.lit(False))
-    return (
-        spans.join(F.broadcast(up), ["ns", "boot"], "inner")
-        .withColumns(
-            {
-                "closed": closed,
-                "t1": F.greatest("begin", "up_t1"),
-                "t2": F.when(closed, F.col("next.t")).otherwise(F.col("up_t2")),
-                "end_cause": F.when(closed, F.col("next.cause")).otherwise(F.col("up_end")),
-                "t1_early": F.when(F.col("begin") > F.col("up_t1"), F.coalesce("early", F.lit(0))).otherwise(0),
-                "t2_early": F.when(closed, F.coalesce("next.early", F.lit(0))).otherwise(0),
-            }
-        )
-        .where("t1 < t2")
-    )
-
-
-def with_found_gone(changes: DataFrame, key: Sequence[str], snapshots: DataFrame) -> DataFrame:
-    """The changes with ``key``, and an absence for each key that a later snapshot does not name: its removal was lost.
-
-    The absence follows the last change before that snapshot, if no other change of the key comes before the
-    snapshot's end.
-    """
-    begins = snapshots.groupBy("ns", "boot").agg(
-        F.sort_array(F.collect_list(F.struct("snap", "end_seq", "end_ts"))).alias("begins")
-    )
-    names = [name for name in changes.columns if name not in ("ns", "boot", *key)]
-
-    def passed_over(begin: Column) -> Column:
-        not_named = F.col("next_seq").isNull() | (F.col("next_seq") > begin["end_seq"])
-        return (begin["snap"] > F.col("seq")) & not_named
-
-    def absence(begin: Column) -> Column:
-        gone = {"seq": begin["end_seq"], "ts": begin["end_ts"], "cause": F.lit(FOUND_GONE)}
-        rest = {name: F.lit(None).cast(changes.schema[name].dataType) for name in names}
-        return F.struct(*[value.alias(name) for name, value in (rest | gone).items()])
-
-    later = F.coalesce(F.filter("begins", passed_over), F.array().cast(begins.schema["begins"].dataType))
-    rows = F.concat(F.array(F.struct(*names)), F.transform(later, absence))
-    return (
-        keyed(changes, key)
-        .join(F.broadcast(begins), ["ns", "boot"], "left")
-        .withColumn("next_seq", F.lead("seq").over(keyed_in_order()))
-        .select("key", "ns", "boot", *key, F.explode(rows).alias("row"))
-        .select("key", "ns", "boot", *key, "row.*")
-    )
+    ups = (uptime(boot, observation) for boot in found)
+    return Base(found, counts(rows), [row for row in ups if row is not None])
 
 
 # Sequence numbers are checked in stretches of this length. A stretch whose count, smallest, largest and sum fit has no
@@ -296,13 +120,16 @@ def boots(events: DataFrame, stretches: Sequence[Row]) -> list[Boot]:
     return [boot._replace(again=boot.ns == after) for boot, after in zip_longest(found, following)]
 
 
-def uptime(boot: Boot, observation: Observation) -> tuple[str, int, int, int, str, bool, bool] | None:
+def uptime(boot: Boot, observation: Observation) -> Row | None:
     """The row of NS_UPTIME; None if its state is not known at any time."""
     begin, (end, cause) = boot.known_from, boot.end(observation.t1)
     end = min(end, observation.t1)
     if begin is None or max(begin, observation.t0) >= end:
         return None
-    return boot.ns, boot.boot, max(begin, observation.t0), end, cause, boot.observed, boot.no_topics
+    return {
+        "ns": boot.ns, "boot": boot.boot, "t1": max(begin, observation.t0), "t2": end, "end_cause": cause,
+        "observed": boot.observed, "no_topics": boot.no_topics,
+    }  # fmt: skip
 
 
 def _boot(ns: str, boot: int, told: Sequence[Row], runs: Sequence[Row], parts: Sequence[Row]) -> Boot:

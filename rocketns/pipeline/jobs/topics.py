@@ -13,13 +13,23 @@ Who asks for routes, which name servers, and how often: a client learns of a cha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
 from itertools import product
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.frames import Checkpoint, Observation, Row, as_it_is, conform, each, plain_rows
+from rocketns.pipeline.contract.frames import (
+    Checkpoint,
+    Observation,
+    Row,
+    as_it_is,
+    by_group,
+    conform,
+    each,
+    plain_rows,
+)
 from rocketns.pipeline.contract.schema import CLIENTS, DEAD_TOPICS, MISSING_TOPICS, TOPICS
 from rocketns.pipeline.contract.terms import DAY_US, DEAD_DAYS, HOUR_US, NS_ENDINGS
 from rocketns.pipeline.jobs.tallies import named
@@ -60,46 +70,44 @@ def with_kind(frame: DataFrame, system_topics: DataFrame) -> DataFrame:
 
 def topics(
     topic_intervals: DataFrame,
-    broker_intervals: DataFrame,
-    ns_uptime: DataFrame,
+    broker_intervals: Iterable[Row],
+    ns_uptime: Iterable[Row],
     callers: DataFrame,
     system_topics: DataFrame,
     observation: Observation,
 ) -> DataFrame:
     """TOPICS: each topic that a broker had or a client asked for. ``callers``: CALLERS.
 
-    Queues and brokers are those at the end, at name servers that were up then; the largest number where they differ."""
-    last, last_unknown = F.max("t2"), F.max(F.when(F.col("end_cause").isin(*NS_ENDINGS), F.col("t2")))
-    gone = (last < observation.t1) & (last_unknown.isNull() | (last > last_unknown))
-    lives = topic_intervals.groupBy("topic").agg(F.min("t1").alias("created"), F.when(gone, last).alias("removed"))
-    asked = named(callers).groupBy("topic").agg(*each(F.sum, "n", "miss"), F.max("t2").alias("last_lookup"))
-    now = _at_the_end(topic_intervals, broker_intervals, ns_uptime)
-    every = lives.join(now, "topic", "left").join(asked, "topic", "full")
-    counts = {name: F.coalesce(name, F.lit(0)) for name in ("queues", "served", "n", "miss")}
-    brokers = F.coalesce("brokers", F.array().cast("array<string>"))
-    return conform(with_kind(every, system_topics).withColumns({**counts, "brokers": brokers}), TOPICS)
+    Queues and brokers are those at the end, at name servers that were up then; the largest number where they differ. A
+    broker serves a topic if it has a master (id 0) and queues that may be written to. An acting master cannot be sent
+    to."""
+    end = max((up["t2"] for up in ns_uptime), default=0)
+    masters = frozenset(row["broker"] for row in broker_intervals if row["bid"] == 0 and row["t2"] >= end)
+    work = partial(_row_of_topic, masters, end, observation.t1)
+    found = by_group("topic", work, TOPICS, intervals=topic_intervals, asked=named(callers))
+    return conform(with_kind(found.drop("kind"), system_topics), TOPICS)
 
 
-def _at_the_end(topic_intervals: DataFrame, broker_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
-    """topic, queues, skew, served, brokers: a broker serves a topic if it has a master (id 0) and queues that may be
-    written to. An acting master cannot be sent to."""
-    end = F.broadcast(ns_uptime.agg(F.max("t2").alias("end")))
-    still = F.col("t2") >= F.col("end")
-    masters = F.broadcast(broker_intervals.where("bid = 0").join(end, still, "inner").select("broker").distinct())
-    writable = F.when(F.col("p").bitwiseAND(WRITE) != 0, F.col("w")).otherwise(0)
-    on_brokers = (
-        topic_intervals.join(end, still, "inner")
-        .groupBy("topic", "broker")
-        .agg(F.max("r").alias("r"), F.max(writable).alias("w"))
-        .join(masters.withColumn("master", F.lit(True)), "broker", "left")
-    )
-    serves = F.col("master") & (F.col("w") > 0)
-    return on_brokers.groupBy("topic").agg(
-        F.sum("r").alias("queues"),
-        F.try_divide(F.max("r"), F.avg("r")).alias("skew"),
-        F.count_if(serves).alias("served"),
-        F.slice(F.sort_array(F.collect_list(F.when(serves, F.col("broker")))), 1, BROKERS_MAX).alias("brokers"),
-    )
+def _row_of_topic(masters: Set[str], end: int, t1: int, topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+    """Its row of TOPICS. ``end``: when the last name server's state is known; ``t1``: the end of the observation."""
+    lives, asked = rows["intervals"], rows["asked"]
+    last = max((row["t2"] for row in lives), default=t1)
+    last_unknown = max((row["t2"] for row in lives if row["end_cause"] in NS_ENDINGS), default=-1)
+    read, writable = Counter[str](), Counter[str]()
+    for row in lives:
+        if row["t2"] >= end:
+            read[row["broker"]] = max(read[row["broker"]], row["r"])
+            writable[row["broker"]] = max(writable[row["broker"]], row["w"] if row["p"] & WRITE else 0)
+    queues = sum(read.values())
+    serving = sorted(broker for broker in masters if writable[broker] > 0)
+    yield {
+        "topic": topic, "served": len(serving), "brokers": serving[:BROKERS_MAX], "queues": queues,
+        "skew": max(read.values()) * len(read) / queues if queues else None,
+        "created": min((row["t1"] for row in lives), default=None),
+        "removed": last if last_unknown < last < t1 else None,
+        "n": sum(row["n"] or 0 for row in asked), "miss": sum(row["miss"] for row in asked),
+        "last_lookup": max((row["t2"] for row in asked), default=None),
+    }  # fmt: skip
 
 
 def dead_topics(

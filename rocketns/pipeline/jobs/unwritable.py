@@ -6,102 +6,108 @@ broker registers as read-only from the beginning is meant to be so, and does not
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import Any
 
-from rocketns.pipeline.contract.frames import Observation, conform, each
+from pyspark.sql import DataFrame
+
+from rocketns.pipeline.contract.frames import Observation, Row, by_group, columns
 from rocketns.pipeline.contract.schema import UNWRITABLE
 from rocketns.pipeline.contract.terms import MIN_WINDOW_US
-from rocketns.pipeline.jobs.state import TOPIC
 from rocketns.pipeline.jobs.topics import SAMPLE_MAX, WRITE, with_kind
 
 TOGETHER_US = 10_000_000  # topics that lose it, and have it again, within this time make one row
+# Of one topic. alone: no other broker could be sent its messages at any time of it.
+SPANS = columns(
+    "broker:string topic:string t1:long t2:long t1_early:long t2_early:long cause:string queues:long ns:strings "
+    "alone:boolean"
+)
 
 
 def unwritable(
     topic_intervals: DataFrame, system_topics: DataFrame, observation: Observation, min_window_us: int = MIN_WINDOW_US
 ) -> DataFrame:
     """UNWRITABLE, of at least ``min_window_us``."""
-    may = (F.col("p").bitwiseAND(WRITE) != 0) & (F.col("w") > 0)
-    users = with_kind(topic_intervals, system_topics).where("kind = 'user'").withColumn("may", may)
-    spans = _spans(users, observation).where(
-        (F.col("t2") - F.col("t1") >= min_window_us) & (F.col("t1") >= observation.t0) & (F.col("t1") < observation.t1)
-    )
-    return conform(_of_brokers(_with_others(spans, users)), UNWRITABLE)
+    users = with_kind(topic_intervals, system_topics).where("kind = 'user'")
+    spans = by_group("topic", partial(_spans_of_topic, observation, min_window_us), SPANS, intervals=users)
+    return by_group("broker", _rows_of_broker, UNWRITABLE, spans=spans)
 
 
-def _spans(users: DataFrame, observation: Observation) -> DataFrame:
-    """TOPIC, t1, t2, t1_early, t2_early, cause, queues: from the loss of the last permission to write, while a name
-    server still lists the topic on the broker, until there is one again or nobody lists it."""
-    in_order = Window.partitionBy(*TOPIC, "ns").orderBy("t1")
-    lost = ~F.col("may") & F.lag("may").over(in_order) & (F.lag("t2").over(in_order) == F.col("t1"))
-    keys = users.withColumn("lost", lost).where("lost").select(*TOPIC).distinct()
-    of_keys = users.join(F.broadcast(keys), [*TOPIC], "left_semi")
-
-    def edge(time: str, by: int, early: str) -> Column:
-        return F.struct(F.col(time).alias("t"), F.lit(by).alias("by"), F.coalesce(early, F.lit(0)).alias("early"))
-
-    edges = F.explode(F.array(edge("t1", 1, "t1_early"), edge("t2", -1, "t2_early"))).alias("edge")
-    opens = F.when(~F.col("may") & (F.col("edge.by") > 0), F.col("cause"))
-    steps = (
-        of_keys.select(*TOPIC, "ns", "may", "w", "cause", edges)
-        .groupBy(*TOPIC, F.col("edge.t").alias("t"))
-        .agg(
-            F.sum(F.when(F.col("may"), F.col("edge.by")).otherwise(0)).alias("may"),
-            F.sum(F.when(~F.col("may"), F.col("edge.by")).otherwise(0)).alias("must_not"),
-            F.max("edge.early").alias("early"),
-            F.max(opens).alias("cause"),
-            F.max("w").alias("queues"),
-        )
-    )
-    by_time = Window.partitionBy(*TOPIC).orderBy("t")
-    so_far = by_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    sums = steps.withColumns({name: F.sum(name).over(so_far) for name in ("may", "must_not")})
-    shut = (F.col("may") == 0) & (F.col("must_not") > 0)
-    began = shut & (F.coalesce(F.lag("may").over(by_time), F.lit(0)) > 0)
-    turns = sums.withColumns({"shut": shut, "began": began, "was": F.coalesce(F.lag(shut).over(by_time), F.lit(False))})
-    marked = turns.where("shut <> was").withColumns(
-        {"t2": F.coalesce(F.lead("t").over(by_time), F.lit(observation.t1)), "t2_early": F.lead("early").over(by_time)}
-    )
-    return marked.where("began").select(
-        *TOPIC, F.col("t").alias("t1"), "t2", F.col("early").alias("t1_early"),
-        F.coalesce("t2_early", F.lit(0)).alias("t2_early"), "cause", "queues",
-    )  # fmt: skip
+def _may(row: Row) -> bool:
+    return bool(row["p"] & WRITE and row["w"] > 0)
 
 
-def _with_others(spans: DataFrame, users: DataFrame) -> DataFrame:
-    """The spans with ``ns``, the name servers that listed the broker with the topic, and ``alone``: no other broker
-    could be sent the topic's messages at any time of it."""
-    named = users.select("topic", "ns", "may", "broker", "t1", "t2").withColumnsRenamed(
-        {"broker": "by", "t1": "o1", "t2": "o2"}
-    )
-    own = F.col("by") == F.col("broker")
-    meanwhile = (F.col("o1") < F.col("t2")) & (F.col("o2") > F.col("t1"))
-    names = F.collect_set(F.when(own, F.col("ns"))).alias("ns")
-    alone = (F.count_if(~own & F.col("may")) == 0).alias("alone")
-    return spans.join(named, "topic", "inner").where(meanwhile).groupBy(*spans.columns).agg(names, alone)
+def _spans_of_topic(
+    seen: Observation, min_window_us: int, topic: str, rows: Mapping[str, Sequence[Row]]
+) -> Iterator[Row]:
+    """Its rows of SPANS."""
+    in_order = sorted(rows["intervals"], key=itemgetter("broker", "ns", "t1"))
+    for broker, of_broker in groupby(in_order, key=itemgetter("broker")):
+        own = list(of_broker)
+        others = [row for row in rows["intervals"] if row["broker"] != broker and _may(row)]
+        for span in _spans(own, seen.t1):
+            t1, t2 = span["t1"], span["t2"]
+            if t2 - t1 >= min_window_us and seen.t0 <= t1 < seen.t1:
+                ns = sorted({row["ns"] for row in own if row["t1"] < t2 and row["t2"] > t1})
+                alone = not any(row["t1"] < t2 and row["t2"] > t1 for row in others)
+                yield {**span, "topic": topic, "broker": broker, "ns": ns, "alone": alone}
 
 
-def _of_brokers(spans: DataFrame) -> DataFrame:
-    """Spans of a broker that begin and end together as one row."""
-    in_order = Window.partitionBy("broker").orderBy("t1", "t2", "topic")
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    apart = (F.col("t1") - F.lag("t1").over(in_order) > TOGETHER_US) | (
-        F.abs(F.col("t2") - F.lag("t2").over(in_order)) > TOGETHER_US
-    )
-    begins = F.coalesce(apart, F.lit(True)).cast("int")
-    # Topics without another broker come first.
-    names = F.sort_array(F.collect_list(F.struct((~F.col("alone")).alias("other"), "topic")))
-    return (
-        spans.withColumn("row", F.sum(begins).over(so_far))
-        .groupBy("broker", "row")
-        .agg(
-            *each(F.min, "t1", "cause"),
-            *each(F.max, "t2", "t1_early", "t2_early"),
-            F.sort_array(F.array_distinct(F.flatten(F.collect_list("ns")))).alias("ns"),
-            F.count("*").alias("topics"),
-            F.count_if("alone").alias("alone"),
-            F.coalesce(F.sum(F.when(F.col("alone"), F.col("queues"))), F.lit(0)).alias("queues"),
-            F.slice(names, 1, SAMPLE_MAX)["topic"].alias("topic_sample"),
-        )
-    )
+def _spans(own: Sequence[Row], end: int) -> Iterator[Row]:
+    """t1, t2, t1_early, t2_early, cause, queues, of the intervals of a topic on a broker, in the order of ns and t1:
+    from the loss of the last permission to write, while a name server still lists the topic on the broker, until there
+    is one again or nobody lists it."""
+    if not any(
+        _may(before) and not _may(row) and (before["ns"], before["t2"]) == (row["ns"], row["t1"])
+        for before, row in pairwise(own)
+    ):
+        return
+    edges = defaultdict[int, list[tuple[Row, int, int]]](list)
+    for row in own:
+        edges[row["t1"]].append((row, 1, row["t1_early"] or 0))
+        edges[row["t2"]].append((row, -1, row["t2_early"] or 0))
+    may, listed, was_shut = 0, 0, False
+    span: dict[str, Any] | None = None
+    for t, at_once in sorted(edges.items()):
+        before = may
+        may += sum(by for row, by, _early in at_once if _may(row))
+        listed += sum(by for _row, by, _early in at_once)
+        is_shut = may == 0 and listed > 0
+        if is_shut == was_shut:
+            continue
+        was_shut, early = is_shut, max(early for _row, _by, early in at_once)
+        if span is not None:
+            yield span | {"t2": t, "t2_early": early}
+        causes = (row["cause"] for row, by, _early in at_once if by > 0 and not _may(row))
+        queues = max(row["w"] for row, _by, _early in at_once)
+        began = is_shut and before > 0
+        span = {"t1": t, "t1_early": early, "cause": max(causes, default=None), "queues": queues} if began else None
+    if span is not None:
+        yield span | {"t2": end, "t2_early": 0}
+
+
+def _rows_of_broker(broker: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+    """Its rows of UNWRITABLE: spans that begin and end together are one."""
+    in_order = sorted(rows["spans"], key=itemgetter("t1", "t2", "topic"))
+    together: list[list[Row]] = []
+    for span in in_order:
+        last = together[-1][-1] if together else None
+        if last and span["t1"] - last["t1"] <= TOGETHER_US and abs(span["t2"] - last["t2"]) <= TOGETHER_US:
+            together[-1].append(span)
+        else:
+            together.append([span])
+    for spans in together:
+        alone = [span for span in spans if span["alone"]]
+        cause = min((span["cause"] for span in spans if span["cause"] is not None), default=None)
+        # Topics without another broker come first.
+        names = [span["topic"] for span in sorted(spans, key=lambda span: (not span["alone"], span["topic"]))]
+        yield {
+            "broker": broker, "t1": spans[0]["t1"], "cause": cause,
+            **{name: max(span[name] for span in spans) for name in ("t2", "t1_early", "t2_early")},
+            "ns": sorted({ns for span in spans for ns in span["ns"]}), "topics": len(spans), "alone": len(alone),
+            "queues": sum(span["queues"] for span in alone), "topic_sample": names[:SAMPLE_MAX],
+        }  # fmt: skip

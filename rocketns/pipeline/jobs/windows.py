@@ -28,7 +28,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.clocks import OBSERVED
-from rocketns.pipeline.contract.frames import Observation, Row, by_topic, conform, each, frame_of
+from rocketns.pipeline.contract.frames import Observation, Row, by_group, conform, each, frame_of
 from rocketns.pipeline.contract.schema import DIVERGENCES, KEY_WINDOWS, STALLS, TOPIC_DOUBTS, TOPIC_SEGMENTS
 from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, MIN_WINDOW_US
 from rocketns.pipeline.jobs.clocks import Clocks, apart, may_differ, widest
@@ -74,7 +74,7 @@ def key_windows(
     if topic_doubts is None:
         topic_doubts = frame_of(topic_intervals.sparkSession, [], TOPIC_DOUBTS)
     work = partial(_windows_of_topic, judge)
-    windows = by_topic(work, KEY_WINDOWS, intervals=topic_intervals, doubts=topic_doubts)
+    windows = by_group("topic", work, KEY_WINDOWS, intervals=topic_intervals, doubts=topic_doubts)
     return windows if system_topics is None else conform(with_kind(windows.drop("kind"), system_topics), KEY_WINDOWS)
 
 
@@ -174,14 +174,14 @@ def topic_segments(
     within = (F.col("t1") < observation.t1) & (F.col("t2") > observation.t0)
     windows = certain(key_windows).where(within).select("topic", "t1", "t2")
     work = partial(_segments_of_topic, server_steps(ns_uptime))
-    return by_topic(work, TOPIC_SEGMENTS, intervals=topic_intervals, windows=windows)
+    return by_group("topic", work, TOPIC_SEGMENTS, intervals=topic_intervals, windows=windows)
 
 
 def _segments_of_topic(
     servers: Mapping[str, Sequence[Step]], topic: str, rows: Mapping[str, Sequence[Row]]
 ) -> Iterator[Row]:
     """Its rows of TOPIC_SEGMENTS. A segment ends where a view changes, or where no window goes on."""
-    covers = _covers((row["t1"], row["t2"]) for row in rows.get("windows", ()))
+    covers = _covers((row["t1"], row["t2"]) for row in rows["windows"])
     views = _views(timelines(rows["intervals"], servers)) if covers else []
     times = [t for t, _shown in views]
     for t1, t2 in covers:

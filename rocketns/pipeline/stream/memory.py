@@ -32,10 +32,11 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract.frames import Observation, Row, any_of, columns, conform, frame_of, plain_rows
-from rocketns.pipeline.contract.schema import KEY_WINDOWS, NS_UPTIME, TOPIC_INTERVALS
+from rocketns.pipeline.contract.frames import Observation, Row, any_of, columns, conform, plain_rows
+from rocketns.pipeline.contract.schema import KEY_WINDOWS
 from rocketns.pipeline.contract.terms import CONNECTION_ENDED, FAILURES, ROTATE_US, SECOND_US
-from rocketns.pipeline.jobs.state import TOPIC, VALUE, Boot, boots, intervals, keyed, stretches, topic_changes, uptime
+from rocketns.pipeline.jobs.intervals import TOPIC, VALUE, BootSpan, topic_changes, topic_intervals, topic_state
+from rocketns.pipeline.jobs.state import Boot, boots, stretches, uptime
 from rocketns.pipeline.jobs.windows import key_windows
 from rocketns.pipeline.storage.results import materialized_if_small as few
 
@@ -79,18 +80,18 @@ class Servers(NamedTuple):
 
     def compared(self) -> frozenset[tuple[str, int]]:
         """The boots whose state is known at the watermark."""
-        return frozenset((ns, boot) for ns, boot, _t1, t2, *_rest in self.uptime() if t2 == self.watermark)
+        return frozenset((row["ns"], row["boot"]) for row in self.uptime() if row["t2"] == self.watermark)
 
     def changed(self, compared: Iterable[tuple[str, int]]) -> bool:
         """Whether others were ``compared`` at the last watermark, or one was down since. Then every route counts."""
-        whole = all(span[2:4] == (self.before, self.watermark) for span in self.uptime())
+        whole = all((row["t1"], row["t2"]) == (self.before, self.watermark) for row in self.uptime())
         return not whole or self.compared() != frozenset(compared)
 
-    def uptime(self, since: int | None = None) -> list[tuple[str, int, int, int, str, bool, bool]]:
+    def uptime(self, since: int | None = None) -> list[Row]:
         """NS_UPTIME within [before, watermark), or from ``since`` on; nothing of silent ones."""
         seen = Observation(self.before if since is None else since, self.watermark)
         rows = (uptime(boot, seen) for boot in self.boots if boot.ns not in self.silent)
-        return [row for row in rows if row is not None and row[3] > self.before]
+        return [row for row in rows if row is not None and row["t2"] > self.before]
 
 
 def boots_in(events: DataFrame) -> list[Boot]:
@@ -260,15 +261,15 @@ def windows_between(values: DataFrame, before: DataFrame, servers: Servers, *, e
     The moment before the last watermark counts, too, because what happened at it is seen only now. ``every``: look at
     all routes, and not only at those that changed.
     """
-    start, spark = servers.before - 1, values.sparkSession
-    uptime = frame_of(spark, servers.uptime(start), NS_UPTIME)
+    start = servers.before - 1
+    uptime = servers.uptime(start)
     touched = values.where("ts is not null").select(*TOPIC).unionByName(before.where("t2 is null").select(*TOPIC))
     looked_at = values if every else values.join(touched.distinct(), [*TOPIC], "left_semi")
     since = F.greatest(F.coalesce("ts", F.lit(start)), F.lit(start))  # remembered values hold from the start on
-    shown = intervals(keyed(looked_at.withColumn("ts", since), TOPIC), uptime).select("*", "value.*")
-    seen = Observation(start, servers.watermark)
-    up = [dict(zip(NS_UPTIME.names, row, strict=True)) for row in servers.uptime(start)]
-    found = few(key_windows(few(conform(shown, TOPIC_INTERVALS)), up, seen, 1))
+    changes = looked_at.withColumns({"ts": since, "early": F.coalesce("early", F.lit(0))})
+    spans = {(up["ns"], up["boot"]): BootSpan(up["t1"], up["t2"], up["end_cause"]) for up in uptime}
+    shown = topic_intervals(topic_state(changes, spans))
+    found = few(key_windows(few(shown), uptime, Observation(start, servers.watermark), 1))
     ended = F.when(F.col("t2") < servers.watermark, F.col("t2"))
     later = found.where(F.col("t1") > start).withColumn("t2", ended)
     opened, over = before.where("t2 is null"), remembered(before.where("t2 is not null"), servers)

@@ -253,8 +253,7 @@ def test_how_unevenly_producers_write(spark: SparkSession) -> None:
     lives += [("n1", broker, 0, 0) for broker in late]
     lives += [("n2", "soon", 0, 0), ("n2", "later", 1, 0), ("n2", "later", 0, 4)]
     members = [
-        {"ns": ns, "broker": broker, "bid": bid, "t1": t1 * SECOND, "t2": 100 * SECOND}
-        for ns, broker, bid, t1 in lives
+        {"ns": ns, "broker": broker, "bid": bid, "t1": t1 * SECOND, "t2": 100 * SECOND} for ns, broker, bid, t1 in lives
     ]
     found = [(row[0], row[1] // SECOND, *row[2:]) for row in rows(
         imbalance(windows, members), "topic", "t1", "broker", "share", "fair", "tvd", "peak", "no_share_ns"

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from rocketns.pipeline.contract.frames import Observation, columns, frame_of, plain_rows
-from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, NS_UPTIME, TOPIC_INTERVALS
+from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, TOPIC_INTERVALS
 from rocketns.pipeline.contract.terms import DAY_US, HOUR_US
 from rocketns.pipeline.jobs.tallies import callers, covered, hours
 from rocketns.pipeline.jobs.topics import (
@@ -68,8 +68,7 @@ def every_topic(
     """TOPICS; by default n1 lists b1 and b2, and nobody asks."""
     lookups = callers(frame(spark, EVENTS, []), SEEN) if asked_for is None else asked_for
     members = [listed("b1"), listed("b2")] if brokers is None else brokers
-    frames = (TOPIC_INTERVALS, there), (BROKER_INTERVALS, members), (NS_UPTIME, up or UP)
-    return topics(*[frame(spark, schema, told) for schema, told in frames], lookups, names, SEEN)
+    return topics(frame(spark, TOPIC_INTERVALS, there), members, up or UP, lookups, names, SEEN)
 
 
 def test_a_topic_is_removed_when_its_last_interval_is_closed_by_a_removal(

@@ -7,7 +7,7 @@ import random
 
 import duckdb
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from rocketns.pipeline.contract.frames import Observation, plain_rows
 from rocketns.pipeline.contract.schema import (
@@ -23,7 +23,15 @@ from rocketns.pipeline.contract.schema import (
 from rocketns.pipeline.contract.terms import SILENT_AFTER_US
 from rocketns.pipeline.jobs import state
 from rocketns.pipeline.jobs.brokers import stalls
-from rocketns.pipeline.jobs.quality import topic_doubts
+from rocketns.pipeline.jobs.intervals import (
+    broker_intervals,
+    counted,
+    spans_of,
+    topic_changes,
+    topic_doubts,
+    topic_intervals,
+    topic_state,
+)
 from rocketns.pipeline.jobs.tallies import callers
 from rocketns.pipeline.jobs.topics import system_topics
 from rocketns.pipeline.jobs.topics import topics as topics_of_all
@@ -68,6 +76,10 @@ def duck_of(journals: Journals, seen: Observation) -> duckdb.DuckDBPyConnection:
     return db
 
 
+def of_topics(events: DataFrame, base: state.Base, seen: Observation) -> DataFrame:
+    return topic_state(topic_changes(counted(events, base, seen)), spans_of(base.boots, base.uptime))
+
+
 def test_state_and_topics(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """40 fleets at once: name servers have nothing to do with each other here."""
     monkeypatch.setattr(state, "STRETCH", 16)  # so that holes lie within stretches, between them and over several
@@ -80,15 +92,15 @@ def test_state_and_topics(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) 
     seen = Observation(start + (end - start) // 5, end)
     events, db = cut(events_frame(spark, journals)), duck_of(journals, seen)
     base = state.base(events, seen)
-    members, topics = state.broker_intervals(events, base, seen), cut(state.topic_intervals(events, base, seen))
+    members, topics = cut(broker_intervals(events, base, seen)), cut(topic_intervals(of_topics(events, base, seen)))
+    assert rows(base.uptime, *NS_UPTIME.names) == duck_rows(db, "from uptime")
     for found, schema, twin in (
-        (base.uptime, NS_UPTIME, "uptime"), (members, BROKER_INTERVALS, "broker_intervals"),
-        (topics, TOPIC_INTERVALS, "topic_intervals"),
+        (members, BROKER_INTERVALS, "broker_intervals"), (topics, TOPIC_INTERVALS, "topic_intervals"),
     ):  # fmt: skip
         assert found.schema.simpleString() == schema.simpleString()
         assert rows(found) == duck_rows(db, f"from {twin}")
     asked, own = callers(events.where("ev = 'lookup'"), seen), system_topics(members)
-    summed = topics_of_all(topics, members, base.uptime, asked, own, seen)
+    summed = topics_of_all(topics, plain_rows(members), base.uptime, asked, own, seen)
     assert rows(summed) == duck_rows(db, duck_topics.topics(db, *seen)) != []
     ends = {row[0] for row in rows(topics, "end_cause")}
     assert {"snapshot", "expired", "stop", "lost", "silent", "open", "observed", "unwatched"} <= ends
@@ -102,9 +114,8 @@ def test_windows_segments_and_incidents(spark: SparkSession, seed: int) -> None:
     seen = Observation(*observed(journals))
     events, db = cut(events_frame(spark, journals)), duck_of(journals, seen)
     base = state.base(events, seen)
-    members = cut(state.broker_intervals(events, base, seen))
-    topics = cut(state.topic_intervals(events, base, seen))
-    doubts, up = cut(topic_doubts(events, base, topics, seen)), plain_rows(base.uptime)
+    members, found_of_topics = cut(broker_intervals(events, base, seen)), cut(of_topics(events, base, seen))
+    topics, doubts, up = topic_intervals(found_of_topics), topic_doubts(found_of_topics), base.uptime
     duck_state.topic_doubts(db)
     clocks = [(ns, *chance.choice(CLOCKS)) for ns in journals]
     known = [{"day": "2026-01-01", "ns": ns, "method": method, "uncertainty": us} for ns, method, us in clocks]
