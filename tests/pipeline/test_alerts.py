@@ -18,6 +18,7 @@ import pytest
 
 from interop.harness.ports import free_port
 from interop.harness.wire import eventually
+from rocketns.pipeline.contract.schema import NS_UPTIME
 from rocketns.pipeline.contract.terms import BadInput, exact_text
 from rocketns.pipeline.jobs.state import Boot, Snapshot
 from rocketns.pipeline.stream.conditions import (
@@ -40,8 +41,9 @@ def boot(ns: str, last_s: float, *, start_s: int = 1, stopped_s: int | None = No
     return Boot(ns, start_s * 1000, start_s * S, last, start_s * S, stopped, False, False, known, [], [], last)
 
 
-def up(ns: str, number: int, t1: int, t2: int, cause: str) -> tuple[object, ...]:
-    return ns, number, t1, t2, cause, False, False
+def up(ns: str, number: int, t1: int, t2: int, cause: str) -> dict[str, object]:
+    values = (ns, number, t1, t2, cause, False, False)
+    return dict(zip(NS_UPTIME.names, values, strict=True))
 
 
 def test_the_watermark_is_the_earliest_end_of_a_journal_and_never_goes_back() -> None:
@@ -71,7 +73,7 @@ def test_a_boot_without_a_stop_ends_with_its_last_record() -> None:
 
 def test_a_journal_that_begins_in_the_middle_is_compared_when_a_snapshot_has_ended() -> None:
     unknown = servers_at_watermark([], [boot("n1", 50), boot("n2", 50, known=False)], 10 * S, SILENT_AFTER)
-    assert [ns for ns, *_ in unknown.uptime()] == ["n1"]
+    assert [row["ns"] for row in unknown.uptime()] == ["n1"]
     known = boot("n2", 70, known=False)._replace(snapshots=[Snapshot(1, 2, 65 * S)])
     later = servers_at_watermark(unknown.boots, [boot("n1", 70), known], unknown.watermark, SILENT_AFTER)
     assert up("n2", 1000, 65 * S, 70 * S, "open") in later.uptime()
@@ -133,7 +135,7 @@ def test_the_end_of_watching_is_no_kill() -> None:
     first, second = (boot("n1", last, start_s=last - 1)._replace(observed=True) for last in (2, 9))
     now = servers_at_watermark([first], [second], 1, SILENT_AFTER)
     assert kills(now, [first]) == []
-    assert [span[4] for span in now.uptime()] == ["unwatched", "open"]
+    assert [row["end_cause"] for row in now.uptime()] == ["unwatched", "open"]
 
 
 def test_a_name_server_loads_nothing_of_spark() -> None:

@@ -153,9 +153,6 @@ DIVERGENCES = columns(
     "t1_early:long t2_early:long"
 )
 
-# When a name server did not run, or had not heard all brokers again.
-STALLS = columns("ns:string stall_t1:long stall_t2:long")
-
 # topics: user topics that nobody may write to on the broker, as all name servers say that list them; alone: those that
 # no other broker took meanwhile; queues: their write queues; topic_sample: first names, those without another broker
 # before others; ns: the name servers that listed it; cause: of the change that took the permission.

@@ -26,33 +26,32 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, pairwise, product
 from typing import NamedTuple
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
 from pyspark.sql.types import ArrayType, IntegerType
 
-from rocketns.pipeline.contract.frames import Checkpoint, Row, as_it_is, by_group, columns, conform, frame_of
+from rocketns.pipeline.contract.frames import Checkpoint, Row, as_it_is, by_group, columns, conform
 from rocketns.pipeline.contract.schema import GROUP_MEMBERS, IMBALANCE, IMPACT
-from rocketns.pipeline.jobs.allocation import STRATEGIES, model_outcome, real_outcome
+from rocketns.pipeline.jobs.allocation import STRATEGIES, Outcome, Queue, Shape, model_outcome, real_outcome
 from rocketns.pipeline.jobs.topics import WRITE
 
 READ = 4  # the bit of ``p`` without which a consumer leaves a broker's queues out
 # Read queues of a topic at a name server. A broker may say that it has 2**31 - 1, and each one is looked at.
 QUEUES_MAX = 100_000
-SEGMENT = ["t1", "t2", "topic"]  # numbers first: sorting by names takes twice as long, since they often begin alike
-
-
-# A strategy and ``allocation.Outcome``.
-OUTCOME = (
-    "strategy:string queues:int capped:boolean orphaned_mean:double orphaned_max:double orphaned:queues "
-    "dup_mean:double dup_max:double dup:queues"
-)
 VIEW = ArrayType(IntegerType())
-NESTED = {"view": VIEW, "shape": ArrayType(VIEW), "queues": ArrayType(columns("b:int q:int"))}
+# A segment of which at least two views differ: ``names`` (sorted) of the brokers, and the ``shape`` of the views
+# (``allocation``). group, choice: a consumer group and the view of each member, ordered by address; null for the model.
+VIEWS = columns(
+    "topic:string t1:long t2:long names:strings shape:shape group:string choice:view", view=VIEW, shape=ArrayType(VIEW)
+)
+
+# By shape and choice: the number of consumers, the strategy, and what it leads to.
+Outcomes = Mapping[tuple[Shape, Sequence[int] | None], Sequence[tuple[int, str, Outcome]]]
 
 
 def impact(
@@ -66,127 +65,86 @@ def impact(
     A model row needs two consumers, since one alone always agrees with itself. A real row needs the view of every
     member, so there is none while a member asks a name server that was down or had no route.
     """
-    views = checkpoint(read_views(read_segments))
-    rows = _modelled(views, group_sizes)
-    return rows if group_members is None else rows.unionByName(_real(views, group_members))
-
-
-def read_views(topic_segments: DataFrame) -> DataFrame:
-    """SEGMENT, names (sorted array<string>), shape, view_of (map of ns to place in shape), of segments with at
-    least two different views. An empty view does not count: a running client keeps its last route. Segments in which a
-    view has more than QUEUES_MAX read queues are left out."""
-    known = F.filter("views", lambda known: F.size(known.view) > 0)
-    # Filtered in the array: Spark would push a where() below the computation, and compute everything twice.
-    differing = F.filter(F.array(_let(known, _read)), lambda read: (F.size(read.shape) > 1) & _is_counted(read.shape))
-    return topic_segments.select(*SEGMENT, F.inline(differing))
-
-
-def _is_counted(shape: Column) -> Column:
-    def queues(counts: Column) -> Column:
-        return F.aggregate(counts, F.lit(0).cast("long"), lambda sum_, count: sum_ + count)
-
-    return F.forall(shape, lambda counts: queues(counts) <= QUEUES_MAX)
-
-
-def _read(views: Column) -> Column:
-    """struct<names, shape, view_of>."""
-    brokers = F.transform(views, lambda known: F.transform(_readable(known.view), lambda entry: entry.broker))
-
-    def counted(names: Column) -> Column:
-        return F.transform(views, lambda known: F.struct(known.ns, _read_counts(known.view, names).alias("counts")))
-
-    def read(names: Column, counted: Column) -> Column:
-        shape = F.sort_array(F.array_distinct(F.transform(counted, lambda known: known.counts)))
-        return _let(shape, lambda shape: _struct(names=names, shape=shape, view_of=_places(counted, shape)))
-
-    names = F.sort_array(F.array_distinct(F.flatten(brokers)))
-    return _let(names, lambda names: _let(counted(names), lambda counted: read(names, counted)))
-
-
-def _let(value: Column, body: Callable[[Column], Column]) -> Column:
-    """``body(value)``, with ``value`` computed once even if the body uses it several times or in a lambda.
-
-    Spark would otherwise insert the expression at each use, and compute it again for each element of a lambda.
-    """
-    return F.get(F.transform(F.array(value), body), F.lit(0))
-
-
-def _readable(view: Column) -> Column:
-    """The entries of a view (array<struct<broker, r, w, p>>) that have queues to read."""
-    return F.filter(view, lambda entry: (entry.p.bitwiseAND(READ) != 0) & (entry.r > 0))
-
-
-def _read_counts(view: Column, names: Column) -> Column:
-    """array<int>: the read queues of each broker of ``names`` in a view, 0 where it has none."""
-    pairs = F.transform(_readable(view), lambda entry: F.struct(entry.broker, entry.r))
-    return _let(
-        F.map_from_entries(pairs),
-        lambda counts: F.transform(names, lambda name: F.coalesce(F.try_element_at(counts, name), F.lit(0))),
-    )
-
-
-def _struct(**fields: Column) -> Column:
-    return F.struct(*[value.alias(name) for name, value in fields.items()])
-
-
-def _places(counted: Column, shape: Column) -> Column:
-    def place(known: Column) -> Column:
-        return F.struct(known.ns, (F.array_position(shape, known.counts) - 1).cast("int"))
-
-    return F.map_from_entries(F.transform(counted, place))
-
-
-def _modelled(views: DataFrame, group_sizes: Sequence[int]) -> DataFrame:
-    shapes = views.select("shape").distinct().toArrow()["shape"].to_pylist()
+    members = {} if group_members is None else {"members": group_members}
+    views = checkpoint(by_group("topic", _views_of_topic, VIEWS, segments=read_segments, **members))
     sizes = sorted({c for c in group_sizes if c > 1})
-    cases = [(shape, c, how, *model_outcome(shape, c, how)) for shape, c, how in product(shapes, sizes, STRATEGIES)]
-    results = frame_of(views.sparkSession, cases, columns(f"shape:shape c:int {OUTCOME}", **NESTED))
-    return _rows(views.join(results, "shape", "inner"), "model", F.lit(None))
+    outcomes = {
+        (shape, choice): [
+            (c, how, real_outcome(shape, choice, how) if choice else model_outcome(shape, c, how))
+            for c, how in product([len(choice)] if choice else sizes, STRATEGIES)
+        ]
+        for shape, choice in map(_key, views.select("shape", "choice").distinct().toArrow().to_pylist())
+    }
+    return by_group("topic", partial(_impact_of_topic, outcomes), IMPACT, views=views)
 
 
-def _real(views: DataFrame, members: DataFrame) -> DataFrame:
-    chosen = _choices(views, members)
-    asked = chosen.select("shape", "choice").distinct().toArrow().to_pylist()
-    cases = [
-        (one["shape"], one["choice"], how, *real_outcome(one["shape"], one["choice"], how))
-        for one, how in product(asked, STRATEGIES)
-    ]
-    results = frame_of(views.sparkSession, cases, columns(f"shape:shape choice:view {OUTCOME}", **NESTED))
-    joined = chosen.join(results, ["shape", "choice"], "inner").withColumn("c", F.size("choice"))
-    return _rows(joined, "real", F.col("group"))
+def _key(views: Row) -> tuple[Shape, Sequence[int] | None]:
+    return tuple(map(tuple, views["shape"])), None if views["choice"] is None else tuple(views["choice"])
 
 
-def _choices(views: DataFrame, members: DataFrame) -> DataFrame:
-    """SEGMENT, group, names, shape, choice (array<int>): the view of each member that was there in the middle of the
-    segment, ordered by address. A member that moved to another name server counts once."""
-    middle = F.col("t1") + F.floor((F.col("t2") - F.col("t1")) / 2)
-    there = members.select("topic", "group", "ns", "client", F.col("t1").alias("in_t1"), F.col("t2").alias("in_t2"))
-    present = (
-        views.join(there, "topic", "inner")
-        .where((F.col("in_t1") <= middle) & (middle < F.col("in_t2")))
-        .withColumn("member", F.struct("client", F.try_element_at("view_of", F.col("ns")).alias("view")))
-    )
-    grouped = present.groupBy(*SEGMENT, "group").agg(
-        F.transform(F.sort_array(F.collect_list("member")), lambda member: member.view).alias("choice")
-    )
-    known = grouped.where(F.forall("choice", lambda view: view.isNotNull()))
-    return known.join(views.select(*SEGMENT, "names", "shape"), SEGMENT, "inner")
+class ReadViews(NamedTuple):
+    """The brokers (sorted) that any view has queues to read of, the shape of the views, and by name server its view's
+    number in it."""
+
+    names: Sequence[str]
+    shape: Shape
+    view_of: Mapping[str, int]
 
 
-def _rows(joined: DataFrame, assignments: str, group: Column) -> DataFrame:
-    """IMPACT from SEGMENT, names, c and OUTCOME."""
-    seconds = (F.col("t2") - F.col("t1")) / 1e6
-    values = {"assignments": F.lit(assignments), "group": group}
-    for name in ("orphaned", "dup"):
-        values[f"{name}_ids"] = _named(F.col(name), F.col("names"))
-        for how in ("mean", "max"):
-            values[f"{name}_qs_{how}"] = F.col(f"{name}_{how}") * seconds
-    return conform(joined.withColumns(values), IMPACT)
+def read_views(views: Iterable[Row]) -> ReadViews | None:
+    """Of the ``views`` of a row of TOPIC_SEGMENTS; None if no two differ, or one has more than QUEUES_MAX read queues.
+    An empty view does not count: a running client keeps its last route."""
+    read = {
+        known["ns"]: {entry["broker"]: entry["r"] for entry in known["view"] if entry["p"] & READ and entry["r"] > 0}
+        for known in views
+        if known["view"]
+    }
+    names = sorted({broker for counts in read.values() for broker in counts})
+    counted = {ns: tuple(counts.get(name, 0) for name in names) for ns, counts in read.items()}
+    shape = sorted(set(counted.values()))
+    if len(shape) < 2 or max(map(sum, shape)) > QUEUES_MAX:
+        return None
+    return ReadViews(names, shape, {ns: shape.index(counts) for ns, counts in counted.items()})
 
 
-def _named(queues: Column, names: Column) -> Column:
-    """array<string>: broker-a:0 for queue 0 of the broker with that place in ``names``."""
-    return F.transform(queues, lambda queue: F.concat_ws(":", F.get(names, queue.b), queue.q.cast("string")))
+def _views_of_topic(topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+    """Its rows of VIEWS. A member counts where it was in the middle of the segment."""
+    for segment in rows["segments"]:
+        views = read_views(segment["views"])
+        if views is None:
+            continue
+        t1, t2 = segment["t1"], segment["t2"]
+        differing = {"topic": topic, "t1": t1, "t2": t2, "names": views.names, "shape": views.shape}
+        yield differing
+        groups = defaultdict[str, list[tuple[str, int | None]]](list)
+        for member in rows.get("members", ()):
+            if member["t1"] <= (t1 + t2) // 2 < member["t2"]:
+                groups[member["group"]].append((member["client"], views.view_of.get(member["ns"])))
+        for group, members in groups.items():
+            if all(view is not None for _client, view in members):
+                yield {**differing, "group": group, "choice": [view for _client, view in sorted(members)]}
+
+
+def _impact_of_topic(outcomes: Outcomes, topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+    """Its rows of IMPACT."""
+    for views in rows["views"]:
+        seconds = (views["t2"] - views["t1"]) / 1e6
+        assignments = "model" if views["choice"] is None else "real"
+        for c, strategy, found in outcomes[_key(views)]:
+            yield {
+                "topic": topic, "t1": views["t1"], "t2": views["t2"], "strategy": strategy, "c": c,
+                "assignments": assignments, "queues": found.queues, "capped": found.capped, "group": views["group"],
+                "orphaned_mean": found.orphaned_mean, "orphaned_max": found.orphaned_max,
+                "dup_mean": found.dup_mean, "dup_max": found.dup_max,
+                "orphaned_qs_mean": found.orphaned_mean * seconds, "orphaned_qs_max": found.orphaned_max * seconds,
+                "dup_qs_mean": found.dup_mean * seconds, "dup_qs_max": found.dup_max * seconds,
+                "orphaned_ids": _named(found.orphaned, views), "dup_ids": _named(found.dup, views),
+            }  # fmt: skip
+
+
+def _named(queues: Sequence[Queue], views: Row) -> list[str]:
+    """broker-a:0 for queue 0 of the broker with that place among the names."""
+    return [f"{views['names'][broker]}:{queue}" for broker, queue in queues]
 
 
 RETRY = "%RETRY%"

@@ -19,17 +19,18 @@ finding.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.clocks import OBSERVED
-from rocketns.pipeline.contract.frames import Observation, Row, by_group, conform, each, frame_of
-from rocketns.pipeline.contract.schema import DIVERGENCES, KEY_WINDOWS, STALLS, TOPIC_DOUBTS, TOPIC_SEGMENTS
+from rocketns.pipeline.contract.frames import Observation, Row, by_group, conform, frame_of
+from rocketns.pipeline.contract.schema import DIVERGENCES, KEY_WINDOWS, TOPIC_DOUBTS, TOPIC_SEGMENTS
 from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, MIN_WINDOW_US
 from rocketns.pipeline.jobs.clocks import Clocks, apart, may_differ, widest
 from rocketns.pipeline.jobs.timeline import VALUE, Point, Step, Timeline, in_order, server_steps, timelines, value_of
@@ -227,75 +228,47 @@ def _views(timelines: Mapping[str, Timeline]) -> list[tuple[int, list[Row]]]:
     return views
 
 
-APART_US = 10_000_000  # a window that begins within 10 s of the one before joins its incident
-
-
-KEYS = ["broker", "cause", "doubt", "incident"]
+APART_US = 10_000_000  # a window that begins within 10 s of the one before joins its divergence
 
 
 def divergences(key_windows: DataFrame, stalls: Sequence[Row] = ()) -> DataFrame:
     """DIVERGENCES. ``stalls``: rows of ``brokers.stalls``; without them nobody is ``stalled``."""
-    in_order = Window.partitionBy("broker", "cause", "doubt").orderBy("t1")
-    # a range, not rows: windows that begin at the same time are in one incident, in any order
-    up_to_here = in_order.rangeBetween(Window.unboundedPreceding, Window.currentRow)
-    first = F.coalesce(F.col("t1") - F.lag("t1").over(in_order) > APART_US, F.lit(True))
-    user = F.coalesce(F.col("kind") == "user", F.lit(True))
-    absent = F.filter("values", lambda value: ~value["present"])
-    numbered = (
-        key_windows.withColumn("user", user)
-        .withColumn("first", first.cast("long"))
-        .withColumn("incident", F.sum("first").over(up_to_here))
-    )
-    topics = numbered.groupBy(*KEYS, "topic", "user").agg(
-        *each(F.min, "t1"),
-        *each(F.max, "t2"),
-        F.count("*").alias("windows"),
-        F.max(_hidden()).alias("hidden"),
-        F.flatten(F.collect_list(F.transform(absent, lambda value: value["ns"]))).alias("without"),
-        F.collect_set("opened_by").alias("opened_by"),
-        F.max(F.col("t2") - F.col("t1")).alias("longest"),
-        F.max("gap").alias("gap_max"),
-        F.min(F.struct("t1", (-F.coalesce("t1_early", F.lit(0))).alias("early"))).alias("begins"),
-        F.max(F.struct("t2", F.coalesce("t2_early", F.lit(0)).alias("early"))).alias("ends"),
-    )
-    by_importance = F.sort_array(F.collect_list(F.struct((~F.col("user")).alias("other"), "topic")))
-    grouped = topics.groupBy(*KEYS).agg(
-        *each(F.min, "t1"),
-        *each(F.max, "t2", "longest", "gap_max"),
-        (-F.min("begins").early).alias("t1_early"),
-        F.max("ends").early.alias("t2_early"),
-        *each(F.sum, "windows"),
-        F.count("*").alias("topics"),
-        F.count_if("user").alias("user_topics"),
-        F.slice(by_importance, 1, SAMPLE_MAX)["topic"].alias("topic_sample"),
-        F.coalesce(F.sum(F.when(F.col("user"), F.col("hidden"))), F.lit(0)).alias("queues"),
-        _names("without").alias("ns_without"),
-        _names("opened_by").alias("opened_by"),
-    )
-    return conform(_explained(grouped, numbered, stalls), DIVERGENCES)
+    return by_group("broker", partial(divergences_of_broker, stalls), DIVERGENCES, windows=key_windows)
 
 
-def _explained(grouped: DataFrame, numbered: DataFrame, stalls: Sequence[Row]) -> DataFrame:
-    """The incidents with ``stalled``: of the name servers compared, those that stalled when a window began."""
-    spans = frame_of(grouped.sparkSession, [(s["ns"], s["t1"], s["t2"]) for s in stalls], STALLS)
-    compared = F.explode(F.transform("values", lambda value: value["ns"])).alias("ns")
-    suspects = numbered.select(*KEYS, F.col("t1").alias("t"), compared).distinct()
-    stalled = (
-        suspects.join(F.broadcast(spans), "ns", "inner")
-        .where("t between stall_t1 and stall_t2")
-        .groupBy(*[F.col(name).alias(f"stalled_{name}") for name in KEYS])
-        .agg(F.sort_array(F.collect_set("ns")).alias("stalled"))
-    )
-    same = [F.col(name).eqNullSafe(F.col(f"stalled_{name}")) for name in KEYS]
-    nobody = F.array().cast("array<string>")
-    return grouped.join(stalled, same, "left").withColumn("stalled", F.coalesce("stalled", nobody))
+def divergences_of_broker(stalls: Sequence[Row], broker: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+    """Its rows of DIVERGENCES, from those of KEY_WINDOWS in ``rows["windows"]``."""
+    alike = defaultdict[tuple[str, str | None], list[Row]](list)
+    for window in sorted(rows["windows"], key=itemgetter("t1")):
+        alike[window["cause"], window["doubt"]].append(window)
+    for (cause, doubt), windows in alike.items():
+        begins = [i for i, window in enumerate(windows) if not i or window["t1"] - windows[i - 1]["t1"] > APART_US]
+        for begin, end in zip(begins, [*begins[1:], len(windows)], strict=True):
+            yield {"broker": broker, "cause": cause, "doubt": doubt, **_divergence(windows[begin:end], stalls)}
 
 
-def _hidden() -> Column:
-    """How many read queues of a window one name server showed and another did not."""
-    shown = F.transform("values", lambda value: F.when(value["present"], value["r"]).otherwise(0))
-    return F.array_max(shown) - F.array_min(shown)
+def _divergence(windows: Sequence[Row], stalls: Sequence[Row]) -> Row:
+    """The rest of the row, of its windows in the order of t1."""
+    hidden = Counter[str]()
+    for window in windows:
+        if _is_of_user(window):
+            shown = [value["r"] if value["present"] else 0 for value in window["values"]]
+            hidden[window["topic"]] = max(hidden[window["topic"]], max(shown) - min(shown))
+    others = {window["topic"] for window in windows if not _is_of_user(window)}
+    t1, t2 = windows[0]["t1"], max(window["t2"] for window in windows)
+    gaps = [window["gap"] for window in windows if window["gap"] is not None]
+    compared = {(value["ns"], window["t1"]) for window in windows for value in window["values"]}
+    stalled = {s["ns"] for s in stalls for ns, t in compared if ns == s["ns"] and s["t1"] <= t <= s["t2"]}
+    return {
+        "t1": t1, "t2": t2, "windows": len(windows), "topics": len(hidden) + len(others), "user_topics": len(hidden),
+        "topic_sample": [*sorted(hidden), *sorted(others)][:SAMPLE_MAX], "queues": sum(hidden.values()),
+        "ns_without": sorted({value["ns"] for row in windows for value in row["values"] if not value["present"]}),
+        "opened_by": sorted({window["opened_by"] for window in windows}),
+        "longest": max(window["t2"] - window["t1"] for window in windows), "gap_max": max(gaps, default=None),
+        "stalled": sorted(stalled), "t1_early": max(row["t1_early"] for row in windows if row["t1"] == t1),
+        "t2_early": max(row["t2_early"] for row in windows if row["t2"] == t2),
+    }  # fmt: skip
 
 
-def _names(lists: str) -> Column:
-    return F.sort_array(F.array_distinct(F.flatten(F.collect_list(lists))))
+def _is_of_user(window: Row) -> bool:
+    return window["kind"] in (None, "user")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 from pyspark.sql import Column, DataFrame
@@ -13,11 +15,11 @@ from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract.frames import Row, any_of, columns, frame_of, plain_rows
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.contract.terms import GRACE_US, GROUP_SIZES, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
-from rocketns.pipeline.jobs.impact import impact
+from rocketns.pipeline.jobs.allocation import STRATEGIES, model_outcome
+from rocketns.pipeline.jobs.impact import read_views
 from rocketns.pipeline.jobs.state import Boot, Snapshot
 from rocketns.pipeline.jobs.topics import system_topics, with_kind
 from rocketns.pipeline.jobs.windows import divergences
-from rocketns.pipeline.storage.results import materialized_if_small
 from rocketns.pipeline.stream import conditions
 from rocketns.pipeline.stream.conditions import changes
 from rocketns.pipeline.stream.memory import (
@@ -157,7 +159,7 @@ def _divergences(
     windows = with_kind(tables["windows"].drop("kind"), system_topics(brokers))
     found = _incidents(windows, now, limits)
     new = [row for row in found if row["open"] and conditions.divergence_key(row) not in known]
-    harmed = plain_rows(_harm(windows, tables["routes"], now)) if new else []
+    harmed = _harm(windows, tables["routes"], now) if new else []
     for row in new:
         same = (one for one in harmed if (one["broker"], one["cause"]) == (row["broker"], row["cause"]))
         topics = {one["topic"]: one for one in same if row["t1"] <= one["t1"] <= row["t2"]}
@@ -165,26 +167,21 @@ def _divergences(
     return found
 
 
-def _harm(windows: DataFrame, routes: DataFrame, now: Servers) -> DataFrame:
-    """topic, broker, cause, t1, orphaned, twice of each open window of a user topic: the worst group size and
-    strategy."""
+def _harm(windows: DataFrame, routes: DataFrame, now: Servers) -> list[Row]:
+    """topic, broker, cause, t1, orphaned, twice of each open window of a user topic whose views differ: the worst group
+    size and strategy."""
     users = windows.where("t2 is null and kind = 'user'").select("topic", "broker", "cause", "t1")
     compared = any_of([(F.col("ns") == ns) & (F.col("boot") == boot) for ns, boot in sorted(now.compared())])
-    views = (
-        routes.where(compared)
-        .join(users.select("topic").distinct(), "topic", "left_semi")
-        .groupBy("topic", "ns")
-        .agg(F.sort_array(F.collect_list(F.struct("broker", "r", "w", "p"))).alias("view"))
-        .groupBy("topic")
-        .agg(F.sort_array(F.collect_list(F.struct("ns", "view"))).alias("views"))
-    )
-    times = {"t1": F.lit(now.before), "t2": F.lit(now.watermark)}
-    worst = (
-        impact(views.withColumns(times), GROUP_SIZES, checkpoint=materialized_if_small)
-        .groupBy("topic")
-        .agg(F.max("orphaned_max").alias("orphaned"), F.max("dup_max").alias("twice"))
-    )
-    return users.join(worst, "topic", "inner")
+    views: defaultdict[str, defaultdict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for route in plain_rows(routes.where(compared).join(users.select("topic").distinct(), "topic", "left_semi")):
+        views[route["topic"]][route["ns"]].append(route)
+    harm = {}
+    for topic, of_servers in views.items():
+        if read := read_views({"ns": ns, "view": view} for ns, view in of_servers.items()):
+            outcomes = [model_outcome(read.shape, c, how) for c, how in product(GROUP_SIZES, STRATEGIES)]
+            worst = (max(outcome.orphaned_max for outcome in outcomes), max(outcome.dup_max for outcome in outcomes))
+            harm[topic] = dict(zip(("orphaned", "twice"), worst, strict=True))
+    return [row | harm[row["topic"]] for row in plain_rows(users) if row["topic"] in harm]
 
 
 def _reasons(opened: Iterable[Line], members: Iterable[Row], now: Servers) -> dict[str, str]:
