@@ -27,31 +27,35 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import accumulate, pairwise, product
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
 from pyspark.sql.types import ArrayType, IntegerType
 
-from rocketns.pipeline.contract.frames import Checkpoint, Row, as_it_is, by_group, columns, conform
+from rocketns.pipeline.contract.frames import Checkpoint, Row, as_it_is, by_group, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import GROUP_MEMBERS, IMBALANCE, IMPACT
-from rocketns.pipeline.jobs.allocation import STRATEGIES, Outcome, Queue, Shape, model_outcome, real_outcome
+from rocketns.pipeline.jobs.allocation import STRATEGIES, Outcome, Shape, model_outcome, real_outcome
 from rocketns.pipeline.jobs.topics import WRITE
 
 READ = 4  # the bit of ``p`` without which a consumer leaves a broker's queues out
 # Read queues of a topic at a name server. A broker may say that it has 2**31 - 1, and each one is looked at.
 QUEUES_MAX = 100_000
 VIEW = ArrayType(IntegerType())
+NESTED = {"view": VIEW, "shape": ArrayType(VIEW)}
 # A segment of which at least two views differ: ``names`` (sorted) of the brokers, and the ``shape`` of the views
-# (``allocation``). group, choice: a consumer group and the view of each member, ordered by address; null for the model.
-VIEWS = columns(
-    "topic:string t1:long t2:long names:strings shape:shape group:string choice:view", view=VIEW, shape=ArrayType(VIEW)
+# (``allocation``). group, choice: a consumer group and the view of each member, ordered by address; null and empty for
+# the model.
+VIEWS = columns("topic:string t1:long t2:long names:strings shape:shape group:string choice:view", **NESTED)
+CASE = ("names", "shape", "choice")
+OUTCOMES = columns(
+    "names:strings shape:shape choice:view strategy:string c:int assignments:string queues:int capped:boolean "
+    "orphaned_mean:double orphaned_max:double orphaned_ids:strings dup_mean:double dup_max:double dup_ids:strings",
+    **NESTED,
 )
-
-# By shape and choice: the number of consumers, the strategy, and what it leads to.
-Outcomes = Mapping[tuple[Shape, Sequence[int] | None], Sequence[tuple[int, str, Outcome]]]
 
 
 def impact(
@@ -68,18 +72,31 @@ def impact(
     members = {} if group_members is None else {"members": group_members}
     views = checkpoint(by_group("topic", _views_of_topic, VIEWS, segments=read_segments, **members))
     sizes = sorted({c for c in group_sizes if c > 1})
-    outcomes = {
-        (shape, choice): [
-            (c, how, real_outcome(shape, choice, how) if choice else model_outcome(shape, c, how))
-            for c, how in product([len(choice)] if choice else sizes, STRATEGIES)
-        ]
-        for shape, choice in map(_key, views.select("shape", "choice").distinct().toArrow().to_pylist())
+    outcomes = _outcomes(views.select(*CASE).distinct().toArrow().to_pylist(), sizes)
+    joined = views.join(F.broadcast(frame_of(views.sparkSession, [*outcomes], OUTCOMES)), [*CASE], "inner")
+    seconds = (F.col("t2") - F.col("t1")) / 1e6
+    of_time = {
+        f"{lost}_qs_{how}": F.col(f"{lost}_{how}") * seconds
+        for lost, how in product(("orphaned", "dup"), ("mean", "max"))
     }
-    return by_group("topic", partial(_impact_of_topic, outcomes), IMPACT, views=views)
+    return conform(joined.withColumns(of_time), IMPACT)
 
 
-def _key(views: Row) -> tuple[Shape, Sequence[int] | None]:
-    return tuple(map(tuple, views["shape"])), None if views["choice"] is None else tuple(views["choice"])
+def _outcomes(cases: Iterable[Row], group_sizes: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+    """Rows of OUTCOMES, of the models and the real assignments. Each distinct shape is computed once."""
+
+    @cache
+    def outcome(shape: Shape, choice: Sequence[int], c: int, strategy: str) -> Outcome:
+        return real_outcome(shape, choice, strategy) if choice else model_outcome(shape, c, strategy)
+
+    for names, shape, choice in map(itemgetter(*CASE), cases):
+        for c, strategy in product([len(choice)] if choice else group_sizes, STRATEGIES):
+            found = outcome(tuple(map(tuple, shape)), tuple(choice), c, strategy)
+            orphaned, dup = ([f"{names[b]}:{q}" for b, q in lost] for lost in (found.orphaned, found.dup))
+            yield (
+                names, shape, choice, strategy, c, "real" if choice else "model", found.queues, found.capped,
+                found.orphaned_mean, found.orphaned_max, orphaned, found.dup_mean, found.dup_max, dup,
+            )  # fmt: skip
 
 
 class ReadViews(NamedTuple):
@@ -115,7 +132,7 @@ def _views_of_topic(topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[R
             continue
         t1, t2 = segment["t1"], segment["t2"]
         differing = {"topic": topic, "t1": t1, "t2": t2, "names": views.names, "shape": views.shape}
-        yield differing
+        yield {**differing, "choice": ()}
         groups = defaultdict[str, list[tuple[str, int | None]]](list)
         for member in rows.get("members", ()):
             if member["t1"] <= (t1 + t2) // 2 < member["t2"]:
@@ -123,28 +140,6 @@ def _views_of_topic(topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[R
         for group, members in groups.items():
             if all(view is not None for _client, view in members):
                 yield {**differing, "group": group, "choice": [view for _client, view in sorted(members)]}
-
-
-def _impact_of_topic(outcomes: Outcomes, topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
-    """Its rows of IMPACT."""
-    for views in rows["views"]:
-        seconds = (views["t2"] - views["t1"]) / 1e6
-        assignments = "model" if views["choice"] is None else "real"
-        for c, strategy, found in outcomes[_key(views)]:
-            yield {
-                "topic": topic, "t1": views["t1"], "t2": views["t2"], "strategy": strategy, "c": c,
-                "assignments": assignments, "queues": found.queues, "capped": found.capped, "group": views["group"],
-                "orphaned_mean": found.orphaned_mean, "orphaned_max": found.orphaned_max,
-                "dup_mean": found.dup_mean, "dup_max": found.dup_max,
-                "orphaned_qs_mean": found.orphaned_mean * seconds, "orphaned_qs_max": found.orphaned_max * seconds,
-                "dup_qs_mean": found.dup_mean * seconds, "dup_qs_max": found.dup_max * seconds,
-                "orphaned_ids": _named(found.orphaned, views), "dup_ids": _named(found.dup, views),
-            }  # fmt: skip
-
-
-def _named(queues: Sequence[Queue], views: Row) -> list[str]:
-    """broker-a:0 for queue 0 of the broker with that place among the names."""
-    return [f"{views['names'][broker]}:{queue}" for broker, queue in queues]
 
 
 RETRY = "%RETRY%"
