@@ -189,18 +189,18 @@ class RunInput(NamedTuple):
 
 class BaseTables(NamedTuple):
     """What all other tables follow from. ``lookups``: the records of that kind; ``rare``: those of RARE; ``stalls``: as
-    ``brokers.stalls`` has them; ``doubts``:
-    TOPIC_DOUBTS; ``system_topics``: topics that brokers and clusters make for themselves; ``callers``: CALLERS;
-    ``uncovered``: on which days not every name server journalled lookups."""
+    ``brokers.stalls`` has them; ``lives``: rows of BROKER_INTERVALS; ``topics``: TOPIC_INTERVALS; ``doubts``:
+    TOPIC_DOUBTS, None if no record is missing; ``system_topics``: topics that brokers and clusters make for themselves;
+    ``callers``: CALLERS; ``uncovered``: on which days not every name server journalled lookups."""
 
     events: DataFrame
     lookups: DataFrame
     rare: DataFrame
     stalls: Sequence[Row]
     base: Base
-    brokers: DataFrame
+    lives: Sequence[Row]
     topics: DataFrame
-    doubts: DataFrame
+    doubts: DataFrame | None
     system_topics: DataFrame
     callers: DataFrame
     uncovered: Set[Uncovered]
@@ -234,18 +234,20 @@ def _state(read: RunInput, seen: Observation, request: Request, results: Results
     results.save_rows("ns_uptime", known.uptime)
     changes = topic_changes(counted(events, known, seen))
     of_topics = topic_state(changes, spans_of(known.boots, known.uptime))
-    if any(boot.holes for boot in known.boots):
+    lossy = any(boot.holes for boot in known.boots)
+    if lossy:
         of_topics = results.checkpoint(of_topics)
     together(
         lambda: results.save("broker_intervals", broker_intervals(events, known, seen)),
         lambda: results.save("topic_intervals", topic_intervals(of_topics)),
     )
-    brokers = results.frame("broker_intervals")
     rare = results.materialize(events.where(F.col("ev").isin(*RARE)))
     return BaseTables(
-        events, lookups, rare, stalls(rare), known, brokers, results.frame("topic_intervals"),
-        doubts=topic_doubts(of_topics),
-        system_topics=results.materialize(system_topics(brokers)),
+        events, lookups, rare, stalls(rare), known,
+        lives=results.rows("broker_intervals"),
+        topics=results.frame("topic_intervals"),
+        doubts=topic_doubts(of_topics) if lossy else None,
+        system_topics=results.materialize(system_topics(results.frame("broker_intervals"))),
         callers=results.materialize(callers(lookups, seen)),
         uncovered=uncovered(
             plain_rows(covered(lookups, seen)), known.uptime, seen, request.dead_days
@@ -255,9 +257,9 @@ def _state(read: RunInput, seen: Observation, request: Request, results: Results
 
 
 def _divergence(state: BaseTables, seen: Observation, request: Request, results: Results) -> None:
-    up, lives = state.base.uptime, results.rows("broker_intervals")
+    up = state.base.uptime
     windows = key_windows(
-        state.topics, up, seen, request.min_window, lives,
+        state.topics, up, seen, request.min_window, state.lives,
         topic_doubts=state.doubts, clock_days=state.clocks, system_topics=state.system_topics,
     )  # fmt: skip
     windows = results.save("key_windows", windows)
@@ -266,13 +268,13 @@ def _divergence(state: BaseTables, seen: Observation, request: Request, results:
     members = results.save("group_members", group_members(state.callers))
     read = without_unread(segments, state.system_topics, members)
     results.save("impact", impact(read, request.groups, members, results.checkpoint))
-    results.save("imbalance", imbalance(read, lives))
+    results.save("imbalance", imbalance(read, state.lives))
     shut = unwritable(state.topics, state.system_topics, seen, request.min_window)
     results.save("unwritable", shut)
 
 
 def _brokers(state: BaseTables, read: RunInput, seen: Observation, results: Results) -> None:
-    lives = results.rows("broker_intervals")
+    lives = state.lives
     had = user_topics_of_brokers(state.topics, state.system_topics, seen)
     results.save_rows("departures", departures(lives, state.events, seen, read.clocks, had, state.stalls))
     gaps = plain_rows(heartbeat_gaps(state.events, seen))
@@ -283,10 +285,10 @@ def _brokers(state: BaseTables, read: RunInput, seen: Observation, results: Resu
 
 
 def _topics(state: BaseTables, seen: Observation, request: Request, results: Results) -> None:
-    up, lives, system = state.base.uptime, results.rows("broker_intervals"), state.system_topics
-    every = results.save("topics", topics(state.topics, lives, up, state.callers, system, seen))
+    up, system = state.base.uptime, state.system_topics
+    every = results.save("topics", topics(state.topics, state.lives, up, state.callers, system, seen))
     results.save("dead_topics", dead_topics(every, state.uncovered, seen, request.dead_days))
-    results.save("missing_topics", missing_topics(hours(state.lookups, seen), system, results.materialize))
+    results.save("missing_topics", missing_topics(hours(state.lookups, seen), system))
     results.save("clients", clients(state.callers))
 
 

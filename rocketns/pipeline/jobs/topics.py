@@ -16,15 +16,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import product
+from statistics import median
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.frames import (
-    Checkpoint,
     Observation,
     Row,
-    as_it_is,
     by_group,
     conform,
     each,
@@ -184,46 +183,38 @@ SPREADS = 5
 MAD_SCALE = 1.4826
 
 
-def missing_topics(hours: DataFrame, system_topics: DataFrame, checkpoint: Checkpoint = as_it_is) -> DataFrame:
+def missing_topics(hours: DataFrame, system_topics: DataFrame) -> DataFrame:
     """MISSING_TOPICS, of HOURS, a row for each flagged (topic, hour). Clients themselves look up system topics such as
     TBW102 where a topic is missing, so those are no finding."""
-    order = Window.partitionBy("topic").orderBy("hour")
     # No other topic can be flagged.
-    missed = hours.withColumn("most", F.max("miss").over(Window.partitionBy("topic"))).where(
-        F.col("most") >= MISSES_MIN
-    )
-    judged = (
-        with_history(checkpoint(missed.drop("most")))
-        .where(F.col("miss") >= MISSES_MIN)
-        .withColumns({"hours": F.size("past"), "median": _median(F.col("past")), "place": F.row_number().over(order)})
-        .withColumn("mad", _median(F.transform("past", lambda miss: F.abs(miss - F.col("median")))))
-    )
-    young = F.col("hours") < HISTORY_HOURS_MIN
-    bound = F.col("median") + SPREADS * F.greatest(MAD_SCALE * F.col("mad"), F.lit(1.0))
-    kind = F.when(young & (F.col("place") == 1), "new").when(~young & (F.col("miss") > F.col("bound")), "anomaly")
-    flagged = judged.withColumn("bound", F.when(~young, bound)).withColumn("flag", kind).where("flag is not null")
-    with_topic_kind = with_kind(flagged, system_topics).withColumnRenamed("kind", "topic_kind")
-    return conform(
-        with_topic_kind.withColumns({"kind": F.col("flag"), "hour": F.col("hour") * HOUR_US}), MISSING_TOPICS
-    )
+    most = F.max("miss").over(Window.partitionBy("topic"))
+    missed = hours.withColumn("most", most).where(F.col("most") >= MISSES_MIN).drop("most")
+    flagged = by_group("topic", _missing_hours, MISSING_TOPICS, hours=missed)
+    with_kinds = with_kind(flagged.withColumnRenamed("kind", "flag").drop("topic_kind"), system_topics)
+    return conform(with_kinds.withColumnsRenamed({"kind": "topic_kind", "flag": "kind"}), MISSING_TOPICS)
 
 
-def with_history(hours: DataFrame) -> DataFrame:
-    """``hours`` with the missing hours filled in, each with ``past``: the misses of the hours before it."""
-    span = hours.groupBy("topic").agg(F.explode(F.sequence(F.min("hour"), F.max("hour"))).alias("hour"))
-    before = Window.partitionBy("topic").orderBy("hour").rowsBetween(-HISTORY_HOURS, -1)
-    return (
-        span.join(hours, ["topic", "hour"], "left")
-        .withColumn("miss", F.coalesce("miss", F.lit(0)))
-        .withColumn("past", F.collect_list("miss").over(before))
-    )
-
-
-def _median(values: Column) -> Column:
-    """The median; of an even number of values the mean of the middle two; null of none."""
-    ordered, size = F.sort_array(values), F.size(values)
-    low, high = F.floor((size - 1) / 2).cast("int"), F.floor(size / 2).cast("int")
-    return F.when(size > 0, (F.get(ordered, low) + F.get(ordered, high)) / 2)
+def _missing_hours(topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+    """Its rows of MISSING_TOPICS, without the topic's kind."""
+    by_hour = {row["hour"]: row for row in rows["hours"]}
+    misses: list[int] = []
+    is_first = True
+    for hour in range(min(by_hour), max(by_hour) + 1):
+        miss = by_hour[hour]["miss"] if hour in by_hour else 0
+        if miss >= MISSES_MIN:
+            past = misses[-HISTORY_HOURS:]
+            usual = median(past or [0])
+            spread = median([abs(each - usual) for each in past] or [0.0])
+            bound = None if len(past) < HISTORY_HOURS_MIN else usual + SPREADS * max(MAD_SCALE * spread, 1.0)
+            kind = ("new" if is_first else None) if bound is None else "anomaly" if miss > bound else None
+            if kind is not None:
+                yield {
+                    "topic": topic, "hour": hour * HOUR_US, "kind": kind, "miss": miss, "n": by_hour[hour]["n"],
+                    "ns": by_hour[hour]["ns"], "hours": len(past), "bound": bound,
+                    **({"median": usual, "mad": spread} if past else {}),
+                }  # fmt: skip
+            is_first = False
+        misses.append(miss)
 
 
 CALLER = ("client", "lang", "cv")

@@ -29,8 +29,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.clocks import OBSERVED
-from rocketns.pipeline.contract.frames import Observation, Row, by_group, conform, frame_of
-from rocketns.pipeline.contract.schema import DIVERGENCES, KEY_WINDOWS, TOPIC_DOUBTS, TOPIC_SEGMENTS
+from rocketns.pipeline.contract.frames import Observation, Row, by_group, conform
+from rocketns.pipeline.contract.schema import DIVERGENCES, KEY_WINDOWS, TOPIC_SEGMENTS
 from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, MIN_WINDOW_US
 from rocketns.pipeline.jobs.clocks import Clocks, apart, may_differ, widest
 from rocketns.pipeline.jobs.timeline import VALUE, Point, Step, Timeline, in_order, server_steps, timelines, value_of
@@ -72,16 +72,14 @@ def key_windows(
     )
     clocks = Clocks(clock_days) if clock_days is not None and suspect else None
     judge = Judge(server_steps(ns_uptime), observation, min_window_us, dict(downs), clocks)
-    if topic_doubts is None:
-        topic_doubts = frame_of(topic_intervals.sparkSession, [], TOPIC_DOUBTS)
-    work = partial(_windows_of_topic, judge)
-    windows = by_group("topic", work, KEY_WINDOWS, intervals=topic_intervals, doubts=topic_doubts)
+    frames = {"intervals": topic_intervals} | ({} if topic_doubts is None else {"doubts": topic_doubts})
+    windows = by_group("topic", partial(_windows_of_topic, judge), KEY_WINDOWS, **frames)
     return windows if system_topics is None else conform(with_kind(windows.drop("kind"), system_topics), KEY_WINDOWS)
 
 
 def _windows_of_topic(judge: Judge, topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
     """Its rows of KEY_WINDOWS."""
-    for broker, timeline in timelines(rows["intervals"], judge.servers, rows["doubts"]).items():
+    for broker, timeline in timelines(rows["intervals"], judge.servers, rows.get("doubts", ())).items():
         for window in _differences(timeline):
             t1, t2 = window["t1"], window["t2"]
             if t2 - t1 >= judge.min_window and t1 < judge.seen.t1 and t2 > judge.seen.t0:
