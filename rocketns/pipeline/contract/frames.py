@@ -56,8 +56,7 @@ def columns(text: str, **nested: types.DataType) -> types.StructType:
 
 
 def frame_of(spark: SparkSession, rows: Sequence[tuple[Any, ...]], schema: types.StructType) -> DataFrame:
-    """A frame of a few rows, passed to Java as one Arrow table. Python rows would start Python worker processes, of
-    whichever version ``python3`` is."""
+    """A frame of a few rows, passed to Java as one Arrow table. Python's rows would need processes to read them."""
     records = [dict(zip(schema.names, row, strict=True)) for row in rows]
     return spark.createDataFrame(pyarrow.Table.from_pylist(records, to_arrow_schema(schema)), schema)
 

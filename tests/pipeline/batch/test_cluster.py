@@ -105,7 +105,8 @@ def audit_on(folder: Path, journal: str, out: str, settings: Mapping[str, str], 
     """``rocketns audit run`` as a process of its own in the folder."""
     command = [sys.executable, "-m", "rocketns", "audit", "run", "--journal", journal, "--out", out, *words]
     command += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    return Process(command, folder / "audit.log", env={"SPARK_LOCAL_IP": "127.0.0.1"}, cwd=folder)
+    environment = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    return Process(command, folder / "audit.log", env=environment, cwd=folder)
 
 
 def _wait_until_registered(worker: Process) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.batch.observing import extent
-from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.frames import Observation, by_group, columns, frame_of
 from rocketns.pipeline.contract.schema import (
     QUALITY,
     ReadFile,
@@ -20,6 +21,7 @@ from rocketns.pipeline.jobs.reach import (
     suspects,
     with_repaired_times,
 )
+from rocketns.pipeline.jobs.timeline import server_steps
 from tests.pipeline.frames import cut, rows
 from tests.pipeline.journals import (
     DAY_START,
@@ -151,3 +153,13 @@ def test_a_stray_record_has_the_time_of_the_one_before_or_of_the_first_right_one
     for ns, ts in fixed.orderBy("ns", "seq").select("ns", "ts").collect():
         found.setdefault(ns, []).append(ts // SECOND)
     assert found == {ns: wanted for ns, (_, wanted) in STRAYS.items()} | {"begins": [10, 10, 10, 20]}
+
+
+def test_tasks_bring_our_functions_to_machines_without_rocketns(spark: SparkSession) -> None:
+    def imported(topic: str, _rows: object) -> Iterator[Mapping[str, str]]:
+        names = [name for name in sys.modules if name.split(".")[0] == "rocketns"]
+        yield {"topic": topic, "modules": " ".join([*names, *server_steps([])])}
+
+    schema = columns("topic:string modules:string")
+    found = by_group("topic", imported, schema, rows=frame_of(spark, [("T",)], columns("topic:string")))
+    assert rows(found) == [("T", "")]
