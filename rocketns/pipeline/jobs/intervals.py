@@ -94,7 +94,7 @@ def _intervals_of_broker(spans: BootSpans, _broker: str, rows: Mapping[str, Sequ
 
 def topic_state(changes: DataFrame, spans: BootSpans) -> DataFrame:
     """TOPIC_STATE of ``topic_changes``. A key that any name server had is in doubt at each that lost records."""
-    return by_group("topic", partial(_state_of_topic, spans), TOPIC_STATE, changes=changes)
+    return by_group("topic", partial(state_of_topic, spans), TOPIC_STATE, changes=changes)
 
 
 def topic_intervals(state: DataFrame) -> DataFrame:
@@ -107,7 +107,7 @@ def topic_doubts(state: DataFrame) -> DataFrame:
     return state.where("doubt is not null").select("doubt.*")
 
 
-def _state_of_topic(spans: BootSpans, topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+def state_of_topic(spans: BootSpans, topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
     """Its rows of TOPIC_STATE."""
     brokers = set()
     recorded: dict[tuple[str, int, str], Sequence[Row]] = {}

@@ -73,11 +73,11 @@ def key_windows(
     clocks = Clocks(clock_days) if clock_days is not None and suspect else None
     judge = Judge(server_steps(ns_uptime), observation, min_window_us, dict(downs), clocks)
     frames = {"intervals": topic_intervals} | ({} if topic_doubts is None else {"doubts": topic_doubts})
-    windows = by_group("topic", partial(_windows_of_topic, judge), KEY_WINDOWS, **frames)
+    windows = by_group("topic", partial(windows_of_topic, judge), KEY_WINDOWS, **frames)
     return windows if system_topics is None else conform(with_kind(windows.drop("kind"), system_topics), KEY_WINDOWS)
 
 
-def _windows_of_topic(judge: Judge, topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+def windows_of_topic(judge: Judge, topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
     """Its rows of KEY_WINDOWS."""
     for broker, timeline in timelines(rows["intervals"], judge.servers, rows.get("doubts", ())).items():
         for window in _differences(timeline):

@@ -22,7 +22,8 @@ first watermark are continued. The result is the windows of a whole run, whereve
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -32,13 +33,13 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract.frames import Observation, Row, any_of, columns, conform, plain_rows
+from rocketns.pipeline.contract.frames import Observation, Row, any_of, by_group, columns, conform, plain_rows
 from rocketns.pipeline.contract.schema import KEY_WINDOWS
 from rocketns.pipeline.contract.terms import CONNECTION_ENDED, FAILURES, ROTATE_US, SECOND_US
-from rocketns.pipeline.jobs.intervals import TOPIC, VALUE, BootSpan, topic_changes, topic_intervals, topic_state
+from rocketns.pipeline.jobs.intervals import TOPIC, VALUE, BootSpan, BootSpans, state_of_topic, topic_changes
 from rocketns.pipeline.jobs.state import Boot, boots, stretches, uptime
-from rocketns.pipeline.jobs.windows import key_windows
-from rocketns.pipeline.storage.results import materialized_if_small as few
+from rocketns.pipeline.jobs.timeline import server_steps
+from rocketns.pipeline.jobs.windows import Judge, windows_of_topic
 
 # Boots of a name server that are kept; if one batch holds more restarts, the older boots are left out.
 BOOTS_KEPT = 16
@@ -261,37 +262,36 @@ def windows_between(values: DataFrame, before: DataFrame, servers: Servers, *, e
     The moment before the last watermark counts, too, because what happened at it is seen only now. ``every``: look at
     all routes, and not only at those that changed.
     """
-    start = servers.before - 1
-    uptime = servers.uptime(start)
-    touched = values.where("ts is not null").select(*TOPIC).unionByName(before.where("t2 is null").select(*TOPIC))
+    start, is_open = servers.before - 1, F.col("t2").isNull()
+    touched = values.where("ts is not null").select(*TOPIC).unionByName(before.where(is_open).select(*TOPIC))
     looked_at = values if every else values.join(touched.distinct(), [*TOPIC], "left_semi")
     since = F.greatest(F.coalesce("ts", F.lit(start)), F.lit(start))  # remembered values hold from the start on
     changes = looked_at.withColumns({"ts": since, "early": F.coalesce("early", F.lit(0))})
+    uptime = servers.uptime(start)
     spans = {(up["ns"], up["boot"]): BootSpan(up["t1"], up["t2"], up["end_cause"]) for up in uptime}
-    shown = topic_intervals(topic_state(changes, spans))
-    found = few(key_windows(few(shown), uptime, Observation(start, servers.watermark), 1))
-    ended = F.when(F.col("t2") < servers.watermark, F.col("t2"))
-    later = found.where(F.col("t1") > start).withColumn("t2", ended)
-    opened, over = before.where("t2 is null"), remembered(before.where("t2 is not null"), servers)
-    first = found.where(F.col("t1") == start).withColumn("t1", F.lit(servers.before))
-    return conform(_continued(first, opened, servers).unionByName(later).unionByName(over), WINDOWS)
+    judge = Judge(server_steps(uptime), Observation(start, servers.watermark), 1, {}, None)
+    work = partial(_continued, spans, judge)
+    found = by_group("topic", work, WINDOWS, changes=changes, opened=before.where(is_open))
+    return found.unionByName(remembered(before.where(~is_open), servers))
+
+
+def _continued(spans: BootSpans, judge: Judge, topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+    """A topic's WINDOWS. One that touches the last watermark and was open before it keeps its beginning; an open one
+    that is not found again ended at the watermark."""
+    opened = {window["broker"]: window for window in rows["opened"]}
+    state = (row.get("interval") for row in state_of_topic(spans, topic, rows))
+    intervals = {"intervals": [interval for interval in state if interval]}
+    for window in windows_of_topic(judge, topic, intervals):
+        is_over = window["t2"] < judge.seen.t1
+        now = {"t2": window["t2"] if is_over else None, "t2_early": window["t2_early"] if is_over else 0}
+        if window["t1"] > judge.seen.t0:
+            yield {**window, **now}
+        else:
+            begun = opened.pop(window["broker"], {**window, "t1": judge.seen.t0 + 1})
+            yield {**begun, **now, "gap": window["gap"]}
+    yield from ({**window, "t2": judge.seen.t0 + 1, "t2_early": 0, "gap": None} for window in opened.values())
 
 
 def remembered(windows: DataFrame, servers: Servers) -> DataFrame:
     """The WINDOWS that are open or ended recently."""
     return windows.where(F.col("t2").isNull() | (F.col("t2") > servers.watermark - REMEMBERED_US))
-
-
-def _continued(first: DataFrame, opened: DataFrame, servers: Servers) -> DataFrame:
-    """Windows that touch the last watermark. A window that was open before it keeps its beginning; an open one that is
-    not found again ended at the watermark."""
-    new = first.select(*TOPIC, F.struct(*WINDOWS.names).alias("new"))
-    both = new.join(opened.select(*TOPIC, F.struct(*WINDOWS.names).alias("old")), [*TOPIC], "full")
-    begun = F.coalesce("old", "new")
-    ended = F.when(F.col("new").isNull(), F.lit(servers.before)).when(
-        F.col("new.t2") < servers.watermark, F.col("new.t2")
-    )
-    late = ("t2", "t2_early", "gap")
-    kept = [begun[name].alias(name) for name in WINDOWS.names if name not in (*TOPIC, *late)]
-    early = F.when(F.col("new.t2") < servers.watermark, F.col("new.t2_early")).otherwise(F.lit(0)).alias("t2_early")
-    return both.select(*TOPIC, ended.alias("t2"), early, F.col("new.gap").alias("gap"), *kept)
