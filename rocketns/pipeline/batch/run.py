@@ -267,18 +267,17 @@ def _divergence(state: BaseTables, seen: Observation, request: Request, results:
     segments = results.save("topic_segments", topic_segments(state.topics, up, windows, seen))
     members = results.save("group_members", group_members(state.callers))
     read = without_unread(segments, state.system_topics, members)
-    results.save("impact", impact(read, request.groups, members, results.checkpoint))
+    results.save("impact", impact(read, request.groups, results.checkpoint, members))
     results.save("imbalance", imbalance(read, state.lives))
     shut = unwritable(state.topics, state.system_topics, seen, request.min_window)
     results.save("unwritable", shut)
 
 
 def _brokers(state: BaseTables, read: RunInput, seen: Observation, results: Results) -> None:
-    lives = state.lives
     had = user_topics_of_brokers(state.topics, state.system_topics, seen)
-    results.save_rows("departures", departures(lives, state.events, seen, read.clocks, had, state.stalls))
+    results.save_rows("departures", departures(state.lives, state.events, seen, read.clocks, had, state.stalls))
     gaps = plain_rows(heartbeat_gaps(state.events, seen))
-    results.save_rows("broker_stats", broker_stats(lives, gaps, state.base.uptime, seen))
+    results.save_rows("broker_stats", broker_stats(state.lives, gaps, state.base.uptime, seen))
     results.save_rows("admin_changes", admin_changes(state.rare, seen))
     results.save_rows("refused_requests", refused_requests(state.rare, seen))
     results.save_rows("new_addresses", new_addresses(state.events, seen))

@@ -40,11 +40,6 @@ class Observation(NamedTuple):
 Checkpoint = Callable[[DataFrame], DataFrame]
 
 
-def as_it_is(frame: DataFrame) -> DataFrame:
-    """The Checkpoint that does nothing, for small plans."""
-    return frame
-
-
 def columns(text: str, **nested: types.DataType) -> types.StructType:
     """A schema from ``name:type`` words; a type is one of SIMPLE or a name of ``nested``."""
     known = SIMPLE | nested

@@ -36,7 +36,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
 from pyspark.sql.types import ArrayType, IntegerType
 
-from rocketns.pipeline.contract.frames import Checkpoint, Row, as_it_is, by_group, columns, conform, frame_of
+from rocketns.pipeline.contract.frames import Checkpoint, Row, by_group, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import GROUP_MEMBERS, IMBALANCE, IMPACT
 from rocketns.pipeline.jobs.allocation import STRATEGIES, Outcome, Shape, model_outcome, real_outcome
 from rocketns.pipeline.jobs.topics import WRITE
@@ -61,8 +61,8 @@ OUTCOMES = columns(
 def impact(
     read_segments: DataFrame,
     group_sizes: Sequence[int],
+    checkpoint: Checkpoint,
     group_members: DataFrame | None = None,
-    checkpoint: Checkpoint = as_it_is,
 ) -> DataFrame:
     """IMPACT of TOPIC_SEGMENTS and, for real assignments, GROUP_MEMBERS. ``group_sizes``: numbers of consumers.
 

@@ -28,9 +28,9 @@ from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract.frames import Observation, Row, by_group, columns, frame_of
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, TOPIC_DOUBTS, TOPIC_INTERVALS
 from rocketns.pipeline.jobs.state import Base, Boot, Hole, Snapshot
+from rocketns.pipeline.jobs.timeline import VALUE
 
 TOPIC = ("topic", "broker")
-VALUE = ("r", "w", "p")
 ACTIVITY = ("reg", "hb", "down", "tput", "tdel")
 FOUND_GONE = "snapshot"
 # An interval, or a doubt.

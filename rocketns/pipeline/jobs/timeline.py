@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
+from rocketns.pipeline.contract.frames import Row
 from rocketns.pipeline.contract.terms import LOST_RECORDS, NS_ENDINGS, STARTED, WATCHED
 
-Row = Mapping[str, Any]
 Value = tuple[int, int, int]  # r, w, p
 VALUE = ("r", "w", "p")
 value_of = itemgetter(*VALUE)
@@ -101,8 +101,5 @@ def _points(steps: Iterable[Step]) -> list[Point]:
 
 def in_order(points: Iterable[tuple[Key, Point]]) -> Iterator[tuple[int, list[tuple[Key, Point]]]]:
     """Each time with the points at it."""
-
-    def time(one: tuple[Key, Point]) -> int:
-        return one[1].t
-
-    return ((t, list(same)) for t, same in groupby(sorted(points, key=time), key=time))
+    every = sorted(points, key=lambda one: one[1].t)
+    return ((t, list(same)) for t, same in groupby(every, key=lambda one: one[1].t))

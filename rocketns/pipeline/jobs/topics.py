@@ -98,7 +98,7 @@ def _row_of_topic(masters: Set[str], end: int, t1: int, topic: str, rows: Mappin
             read[row["broker"]] = max(read[row["broker"]], row["r"])
             writable[row["broker"]] = max(writable[row["broker"]], row["w"] if row["p"] & WRITE else 0)
     queues = sum(read.values())
-    serving = sorted(broker for broker in masters if writable[broker] > 0)
+    serving = sorted(broker for broker, w in writable.items() if w > 0 and broker in masters)
     yield {
         "topic": topic, "served": len(serving), "brokers": serving[:BROKERS_MAX], "queues": queues,
         "skew": max(read.values()) * len(read) / queues if queues else None,

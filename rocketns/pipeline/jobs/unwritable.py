@@ -48,12 +48,12 @@ def _spans_of_topic(
     in_order = sorted(rows["intervals"], key=itemgetter("broker", "ns", "t1"))
     for broker, of_broker in groupby(in_order, key=itemgetter("broker")):
         own = list(of_broker)
-        others = [row for row in rows["intervals"] if row["broker"] != broker and _may(row)]
         for span in _spans(own, seen.t1):
             t1, t2 = span["t1"], span["t2"]
             if t2 - t1 >= min_window_us and seen.t0 <= t1 < seen.t1:
                 ns = sorted({row["ns"] for row in own if row["t1"] < t2 and row["t2"] > t1})
-                alone = not any(row["t1"] < t2 and row["t2"] > t1 for row in others)
+                meanwhile = (row for row in in_order if row["t1"] < t2 and row["t2"] > t1)
+                alone = not any(row["broker"] != broker and _may(row) for row in meanwhile)
                 yield {**span, "topic": topic, "broker": broker, "ns": ns, "alone": alone}
 
 

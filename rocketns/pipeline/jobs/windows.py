@@ -18,11 +18,12 @@ finding.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from operator import itemgetter
+from itertools import product
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
@@ -36,12 +37,13 @@ from rocketns.pipeline.jobs.clocks import Clocks, apart, may_differ, widest
 from rocketns.pipeline.jobs.timeline import VALUE, Point, Step, Timeline, in_order, server_steps, timelines, value_of
 from rocketns.pipeline.jobs.topics import SAMPLE_MAX, with_kind
 
+TIME = attrgetter("t")
 SAME_REQUEST_US = 1_000_000  # a down and the tdel that it causes are written within this time
 
 
 class Judge(NamedTuple):
     """What the windows of every topic are judged by. ``downs``: by name server and broker the time and the gap of each
-    down; ``clocks``: None if they explain no window."""
+    down, in order; ``clocks``: None if they explain no window."""
 
     servers: Mapping[str, Sequence[Step]]
     seen: Observation
@@ -66,7 +68,7 @@ def key_windows(
     downs = defaultdict[tuple[str, str], list[tuple[int, int]]](list)
     for row in broker_intervals:
         if row["gap"] is not None:
-            downs[row["ns"], row["broker"]].append((row["t2"], row["gap"]))
+            insort(downs[row["ns"], row["broker"]], (row["t2"], row["gap"]))
     suspect = clock_days is not None and (
         widest(clock_days) > min_window_us or any(row["method"] == OBSERVED for row in clock_days)
     )
@@ -79,15 +81,16 @@ def key_windows(
 
 def windows_of_topic(judge: Judge, topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
     """Its rows of KEY_WINDOWS."""
+    early = max((row[name] or 0 for row in rows["intervals"] for name in ("t1_early", "t2_early")), default=0)
     for broker, timeline in timelines(rows["intervals"], judge.servers, rows.get("doubts", ())).items():
         for window in _differences(timeline):
             t1, t2 = window["t1"], window["t2"]
             if t2 - t1 >= judge.min_window and t1 < judge.seen.t1 and t2 > judge.seen.t0:
                 downs = judge.downs.get((window["opened_by"], broker), ())
-                gaps = [gap for t, gap in downs if t1 - SAME_REQUEST_US <= t <= t1]
-                unclear = window["doubt"] is None and _may_be_clocks(window, timeline, judge)
+                written_with = downs[bisect_left(downs, (t1 - SAME_REQUEST_US, 0)) : bisect_left(downs, (t1 + 1, 0))]
+                gap = max((gap for _t, gap in written_with), default=None)
+                unclear = window["doubt"] is None and _may_be_clocks(window, timeline, judge, early)
                 doubt = CLOCKS if unclear else window["doubt"]
-                gap = max(gaps, default=None)
                 yield window | {"topic": topic, "broker": broker, "gap": gap, "doubt": doubt, "kind": None}
 
 
@@ -123,9 +126,9 @@ def _shown(ns: str, value: tuple[int, int, int] | None) -> Row:
     return {"ns": ns, "present": value is not None, **shown}
 
 
-def _may_be_clocks(window: Row, timeline: Timeline, judge: Judge) -> bool:
+def _may_be_clocks(window: Row, timeline: Timeline, judge: Judge, early: int) -> bool:
     """Whether clocks may explain the window: it is shorter than two of its name servers' clocks may differ and than its
-    ends may be earlier, and no two of these name servers differ for certain."""
+    ends may be earlier, and no two of these name servers differ for certain. ``early``: the most of any point."""
     if judge.clocks is None:
         return False
     t1, looks = window["t1"], window["t1_early"] + window["t2_early"]
@@ -134,36 +137,29 @@ def _may_be_clocks(window: Row, timeline: Timeline, judge: Judge) -> bool:
         return False
     lasting = judge.min_window if looks > 0 else 0
     lasts = [value for value in window["values"] if not lasting or _stays(timeline[value["ns"]], t1, t1 + lasting)]
-    return not any(
-        _never_shown(timeline[other], None if not one["present"] else value_of(one), t1 - both, t1 + both + lasting)
-        for one in lasts
-        for other in offs
-        if other != one["ns"]
-        for both in (may_differ(offs[one["ns"]], offs[other]),)
-    )
+    for one, other in product(lasts, offs):
+        both = may_differ(offs[one["ns"]], offs[other])
+        first = bisect_right(timeline[other], t1 - both, key=TIME) - 1
+        near = timeline[other][max(first, 0) : bisect_right(timeline[other], t1 + both + lasting + early, key=TIME)]
+        value = value_of(one) if one["present"] else None
+        if other != one["ns"] and _never_shown(near, value, t1 - both, t1 + both + lasting):
+            return False
+    return True
 
 
 def _stays(points: Sequence[Point], t1: int, until: int) -> bool:
     """Whether a name server shows for certain until then what it shows at t1."""
-    following = next((point for point in points if point.t > t1), None)
-    return following is None or following.t - following.early >= until
+    following = bisect_right(points, t1, key=TIME)
+    return all(point.t - point.early >= until for point in points[following : following + 1])
 
 
 def _never_shown(points: Sequence[Point], value: Any, low: int, high: int) -> bool:
-    """Whether a name server showed something else for certain at all times from ``low`` to ``high``. What was observed
-    may have been shown earlier than its point, and the value before it only up to then."""
-    near = [
-        point
-        for point, following in zip(points, [*points[1:], None], strict=True)
-        if point.t - point.early <= high and (following is None or following.t > low)
-    ]
+    """Whether a name server showed something else for certain at all times from ``low`` to ``high``. ``points``: its
+    last one up to ``low`` and those that follow. What was observed may have been shown earlier than its point, and the
+    value before it only up to then."""
+    near = [point for point in points if point.t - point.early <= high]
     begins = min((point.t - point.early for point in near), default=high + 1)
     return begins <= low and all(point.sure and point.value != value for point in near)
-
-
-def certain(key_windows: DataFrame) -> DataFrame:
-    """The windows that count as a difference of name servers."""
-    return key_windows.where("doubt is null")
 
 
 def topic_segments(
@@ -171,7 +167,7 @@ def topic_segments(
 ) -> DataFrame:
     """TOPIC_SEGMENTS: the time of the certain key windows, cut wherever a name server's view of the topic changes."""
     within = (F.col("t1") < observation.t1) & (F.col("t2") > observation.t0)
-    windows = certain(key_windows).where(within).select("topic", "t1", "t2")
+    windows = key_windows.where("doubt is null").where(within).select("topic", "t1", "t2")
     work = partial(_segments_of_topic, server_steps(ns_uptime))
     return by_group("topic", work, TOPIC_SEGMENTS, intervals=topic_intervals, windows=windows)
 

@@ -36,9 +36,9 @@ from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract.frames import Observation, Row, any_of, by_group, columns, conform, plain_rows
 from rocketns.pipeline.contract.schema import KEY_WINDOWS
 from rocketns.pipeline.contract.terms import CONNECTION_ENDED, FAILURES, ROTATE_US, SECOND_US
-from rocketns.pipeline.jobs.intervals import TOPIC, VALUE, BootSpan, BootSpans, state_of_topic, topic_changes
+from rocketns.pipeline.jobs.intervals import TOPIC, BootSpan, BootSpans, state_of_topic, topic_changes
 from rocketns.pipeline.jobs.state import Boot, boots, stretches, uptime
-from rocketns.pipeline.jobs.timeline import server_steps
+from rocketns.pipeline.jobs.timeline import VALUE, server_steps
 from rocketns.pipeline.jobs.windows import Judge, windows_of_topic
 
 # Boots of a name server that are kept; if one batch holds more restarts, the older boots are left out.

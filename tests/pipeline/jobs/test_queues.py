@@ -160,7 +160,7 @@ BOTH, A = {"broker-a": 4, "broker-b": 4}, {"broker-a": 4}
 
 def impact_of(spark: SparkSession, segments: Sequence[Segment], groups: Sequence[int] = (2,)) -> dict[Any, Any]:
     """(topic, strategy, c) -> row."""
-    found = impact(segments_frame(spark, segments), groups, checkpoint=cut).collect()
+    found = impact(segments_frame(spark, segments), groups, cut).collect()
     return {(row.topic, row.strategy, row.c): row for row in found}
 
 
@@ -212,7 +212,7 @@ def test_real_assignments_follow_the_members_addresses(spark: SparkSession) -> N
         for case, (*_, asking) in REAL.items()
         for client, ns, t1, t2 in asking
     ]
-    found = impact(segments_frame(spark, segments), [], frame_of(spark, members, GROUP_MEMBERS), cut).collect()
+    found = impact(segments_frame(spark, segments), [], cut, frame_of(spark, members, GROUP_MEMBERS)).collect()
     real = {(row.topic, row.strategy): row for row in found}
     assert {case for case, _ in real} == {"addresses", "agreed", "in the middle"}, "else a member's view is not known"
     averagely, circle = real["addresses", "averagely"], real["addresses", "circle"]
