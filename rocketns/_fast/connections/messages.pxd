@@ -61,7 +61,7 @@ cdef enum MessageKind:
     # From a reactor to control.
     # With OPENED come, each behind a 0: the peer's address; the socket's, if a PROXY header announced the other;
     # and the certificate, if its names are proven.
-    OPENED = 1  # a connection [number: that of its host; data: as above], `moment` 1 with TLS, above it its listener
+    OPENED = 1  # a connection [data: as above], `moment` 1 with TLS, above it its listener
     FRAME = 2  # a request [number: 1 beyond the rate of its host; data: the frame, or its header if it is beyond]
     CLOSED = 3  # a connection that was OPENED [number: an Ending]
     REFUSED = 4  # one that ended before it was OPENED [number: an Ending; data: its address, 0, a reason or nothing]

@@ -266,20 +266,13 @@ cdef void return_connection(Reactor *reactor, Connection *connection) noexcept n
     move(reactor, connection, next_carrier(reactor))
 
 
-cdef inline bint is_trusted(const Shared *shared, const Connection *connection) noexcept nogil:
-    """Whether the socket's address may announce another."""
-    if shared.proxies == NULL:
-        return True
-    return connection.peer.has_address and flags_of(shared.proxies, connection.peer.address, False) != 0
-
-
 cdef size_t read_proxy(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil:
     """Handshake thread only. The size of the PROXY header; 0 if there is none, or if it is not whole.
 
     From here on the connection is that of the announced host, if only trusted proxies announce hosts. Else any peer may
     announce any address: then it stays the socket's, and is in no network.
     """
-    cdef Hosts *hosts = reactor.shared.hosts
+    cdef Shared *shared = reactor.shared
     cdef ProxyHeader header
     cdef Header found
     cdef const char *colon
@@ -288,7 +281,7 @@ cdef size_t read_proxy(Reactor *reactor, Connection *connection, const uint8_t *
     if not is_proxied(data):
         connection.stage = Stage.BEHIND_HEADER
         return 0
-    if not is_trusted(reactor.shared, connection):
+    if shared.proxies != NULL and flags_of(shared.proxies, connection.peer.address, False) == 0:
         fail(connection, Ending.UNTRUSTED_PROXY)
         return 0
     found = read_header(data, size, &header)
@@ -305,12 +298,12 @@ cdef size_t read_proxy(Reactor *reactor, Connection *connection, const uint8_t *
         connection.is_announced = True
         connection.peer.has_address = False
         connection.access_generation = 0  # it was judged by the socket's address
-        if reactor.shared.limits.trusts_announced:
+        if shared.limits.trusts_announced:
             colon = strrchr(connection.address, c":")
             read_ip(connection.address, <size_t>(colon - connection.address), &connection.peer)
             charge_bytes(reactor, INPUT, connection, 0)
-            release_host(hosts, connection.message.host)
-            connection.message.host = claim_host(hosts, connection.peer.address)
+            release_host(shared.hosts, connection.message.host)
+            connection.message.host = claim_host(shared.hosts, connection.peer.address)
     return header.size
 
 

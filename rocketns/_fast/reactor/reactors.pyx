@@ -63,34 +63,28 @@ cdef str text_of(bytes text):
 
 
 cdef int deliver_one(Message *message, receiver) except -1:
-    """Control only. The message is freed before the receiver is called, which may raise."""
+    """Control only. The message is freed, also if the receiver raises."""
     cdef MessageKind kind = message.kind
-    cdef uint64_t connection = message.connection
-    cdef int64_t number = message.number
-    cdef int64_t moment = message.moment
-    cdef object content = None
-    if kind == MessageKind.FRAME:
-        content = frame_of(message)
-    elif kind == MessageKind.OPENED or kind == MessageKind.REFUSED:
-        content = message.data[:message.size]
-    free_message(message)
-    if kind == MessageKind.FRAME:
-        receiver.frame(connection, content, number != 0)
-    elif kind == MessageKind.OPENED:
-        address, socket_address, certificate = content.split(b"\0", 2)
-        receiver.opened(connection, number, moment & 1 != 0, (
-            text_of(address), text_of(socket_address) or None, certificate, moment >> OPENED_LISTENER_SHIFT
-        ))
-    elif kind == MessageKind.CLOSED:
-        receiver.closed(connection, number)
-    elif kind == MessageKind.DELIVERED:
-        receiver.answers_delivered(connection)
-    elif kind == MessageKind.LOOKED_UP:
-        receiver.looked_up(connection, number, moment)
-    elif kind == MessageKind.REFUSED:
-        receiver.refused(number, *text_of(content).split("\0", 1))
-    elif kind == MessageKind.TLS_WANTED:
-        receiver.tls_wanted()
+    try:
+        if kind == MessageKind.FRAME:
+            receiver.frame(message.connection, frame_of(message), message.number != 0)
+        elif kind == MessageKind.OPENED:
+            address, socket_address, certificate = message.data[:message.size].split(b"\0", 2)
+            receiver.opened(message.connection, message.host, message.moment & 1 != 0, (
+                text_of(address), text_of(socket_address) or None, certificate, message.moment >> OPENED_LISTENER_SHIFT
+            ))
+        elif kind == MessageKind.CLOSED:
+            receiver.closed(message.connection, message.number)
+        elif kind == MessageKind.DELIVERED:
+            receiver.answers_delivered(message.connection)
+        elif kind == MessageKind.LOOKED_UP:
+            receiver.looked_up(message.connection, message.number, message.moment)
+        elif kind == MessageKind.REFUSED:
+            receiver.refused(message.number, *text_of(message.data[:message.size]).split("\0", 1))
+        elif kind == MessageKind.TLS_WANTED:
+            receiver.tls_wanted()
+    finally:
+        free_message(message)
     return 0
 
 
