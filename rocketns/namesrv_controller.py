@@ -134,7 +134,7 @@ class NamesrvController:
         sources = [partial(drain_counts, reactors, OVERFLOW)]
         log.info("the journal is written to %s as ns=%s", config.journal_path, ns)
         kv = state.kv_config.config_table
-        return Journal(config, ns, state.tables, kv, self.clock.now().epoch_ms, _call_later, sources)
+        return Journal(config, ns, state.tables, kv, self.clock.now().epoch_ms, sources)
 
     def _add_jobs(self) -> None:
         """All periodic jobs of the server. Jobs that are due at the same time run in this order."""
@@ -190,7 +190,8 @@ class NamesrvController:
         journal_ns = None if self.journal is None else self.journal.ns
         filled = await self.first_routes.fill(journal_ns, self.port, self._let_peers_wait)
         if self.journal is not None:
-            self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, self.clock.now().epoch_ms, filled)
+            loop = asyncio.get_running_loop()
+            self.journal.start(loop.call_later, loop.call_soon_threadsafe, self.clock.now().epoch_ms, filled)
             self.every(self.configuration.journal.journal_fsync_ms, "journal", partial(self._tick, self.journal))
         self.core.context.restoring = False
         if self.core.control.is_paused:
@@ -315,7 +316,3 @@ class NamesrvController:
 async def _wait(event: asyncio.Event, within_s: float) -> None:
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(event.wait(), max(0.0, within_s))
-
-
-def _call_later(delay_s: float, step: Callable[[], None]) -> None:
-    asyncio.get_running_loop().call_later(delay_s, step)

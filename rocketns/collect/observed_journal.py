@@ -95,10 +95,10 @@ class ObservedJournal:
         self._is_restored, self._lacks_topics = restored, looked is None
         observed = self.observed
         self._journal = Journal(
-            self._config, self._ns, observed.tables, observed.kv, epoch_ms, self._later, observes=True,
+            self._config, self._ns, observed.tables, observed.kv, epoch_ms, observes=True,
             ends=lambda: {"no_topics": True} if looked is None else {"looked": looked() * 1000},
         )  # fmt: skip
-        self._journal.start(lambda _call: None, epoch_ms, DoubtReason.RESTORED if restored else None)
+        self._journal.start(self._later, lambda _call: None, epoch_ms, DoubtReason.RESTORED if restored else None)
         self._journal.record([ConfigChanged(key, value) for key, value in observed.properties.items()], (0, epoch_ms))
 
     def record(self, events: list[Event], epoch_ms: int, since_ms: int) -> None:

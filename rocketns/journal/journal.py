@@ -42,15 +42,14 @@ LAST_SNAPSHOT_ENTRIES_MAX = 500_000
 class Journal:
     """`start` is called before the server takes requests, `tick` every ``journalFsyncMs``.
 
-    ``later(seconds, step)`` calls ``step`` on control's thread after that time. ``lookup_sources`` are counters of
-    lookups kept elsewhere: each is drained at the end of an interval, see `LookupCounters.merge`. ``observes``: the
-    tables are those of another name server, which is watched; ``ends`` gives what the last record of its
-    snapshots says.
+    ``lookup_sources`` are counters of lookups kept elsewhere: each is drained at the end of an interval, see
+    `LookupCounters.merge`. ``observes``: the tables are those of another name server, which is watched; ``ends`` gives
+    what the last record of its snapshots says.
     """
 
     def __init__(
         self, config: JournalConfig, ns: str, tables: RouteTables, kv: KvTables, epoch_ms: int,
-        later: Later, lookup_sources: Sequence[Callable[[], Iterable[DrainedRow]]] = (), *, observes: bool = False,
+        lookup_sources: Sequence[Callable[[], Iterable[DrainedRow]]] = (), *, observes: bool = False,
         ends: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:  # fmt: skip
         store = Store(Path(config.journal_path), ns)
@@ -61,13 +60,12 @@ class Journal:
         self.buffer = Buffer(self.writer, limits, ns, store.free_boot(epoch_ms))
         self.lookups = LookupCounters(config.journal_lookup_keys_max, by_client=config.journal_lookup_clients)
         self.counts_lookups = config.journal_lookup_seconds > 0
-        self.written = WriteWaiters(self.writer, later)
+        self.written = WriteWaiters(self.writer)
         self._effects = Effects(tables, self.buffer)
         self._deferred = self._effects.deferred
         self._tables = tables
         self._kv = kv
         self._ends = ends
-        self._later = later
         self._lookup_sources = lookup_sources
         self._lookup_interval_ms = config.journal_lookup_seconds * 1000
         self._lookups_since_ms = epoch_ms
@@ -87,13 +85,16 @@ class Journal:
         self.is_started = False
 
     def start(
-        self, call_soon: Callable[[Callable[[], None]], object], epoch_ms: int, filled: DoubtReason | None = None
-    ) -> None:
+        self, later: Later, call_soon: Callable[[Callable[[], None]], object], epoch_ms: int,
+        filled: DoubtReason | None = None,
+    ) -> None:  # fmt: skip
         """Start the thread and let it open the first file. ``filled``: the tables are filled already, and from where.
 
-        ``epoch_ms`` is now: to fill the tables may have taken a while. ``call_soon`` may be called on any thread, and
-        calls on control's. RuntimeError where control has ended.
+        ``epoch_ms`` is now: to fill the tables may have taken a while. ``later(seconds, step)`` calls ``step`` on
+        control's thread after that time. ``call_soon`` may be called on any thread, and calls on control's.
+        RuntimeError where control has ended.
         """
+        self.written.later = later
         self.is_started = True
         self._epoch_ms = epoch_ms
         self.writer.start(partial(self._note_written, call_soon))
@@ -195,7 +196,7 @@ class Journal:
     def _want_step(self) -> None:
         if (self._work or self._deferred.brokers) and not self._step_is_due and self.buffer.has_room_for_large:
             self._step_is_due = True
-            self._later(STEP_PAUSE_S, self._step)
+            self.written.later(STEP_PAUSE_S, self._step)
 
     def _step(self) -> None:
         """Do a bounded piece of the waiting work. While the writer is behind, the work waits for the next tick."""

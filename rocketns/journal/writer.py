@@ -346,14 +346,15 @@ Later = Callable[[float, Callable[[], None]], object]
 
 
 class WriteWaiters:
-    """``later(seconds, step)`` calls ``step`` on control's thread after that time.
+    """``later(seconds, step)`` calls ``step`` on control's thread after that time. It is there from the start on.
 
     `note` is called on control's thread after each of the writer's attempts, where anybody waits.
     """
 
-    def __init__(self, writer: Writer, later: Later) -> None:
+    later: Later
+
+    def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._later = later
         self._waiting: deque[Callable[[], None]] = deque()
         self._called = 0
 
@@ -368,7 +369,7 @@ class WriteWaiters:
             call()
             return
         self._waiting.append(call)
-        self._later(WITHIN_S, partial(self.note, self._called + len(self._waiting)))
+        self.later(WITHIN_S, partial(self.note, self._called + len(self._waiting)))
 
     def note(self, number: int | None = None) -> None:
         """Call the first so many of all that ever waited; without a number everybody, unless the attempt began before

@@ -69,13 +69,13 @@ def memory_journal(
 ) -> tuple[Journal, MemoryWriter]:
     """A started journal, with a ``stuck`` writer. Its waiting work is done at the next `run_work`."""
     settings = JournalConfig(journal_path="/nowhere", journal_ns="n1", **config)  # type: ignore[arg-type]
-    journal = Journal(settings, "n1", tables, {} if kv is None else kv, BOOT_MS, lambda _s, step: steps.append(step))
+    journal = Journal(settings, "n1", tables, {} if kv is None else kv, BOOT_MS)
     steps: list[Callable[[], None]] = []
     journal.steps = steps  # type: ignore[attr-defined]
     writer = journal.writer = MemoryWriter()
     writer.stuck = stuck
     journal.buffer._writer = writer
-    journal.start(lambda call: call(), BOOT_MS, filled)
+    journal.start(lambda _s, step: steps.append(step), lambda call: call(), BOOT_MS, filled)
     return journal, writer
 
 

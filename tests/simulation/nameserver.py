@@ -216,8 +216,8 @@ class NameServerProcess(Process):
         if (journal := controller.journal) is not None:
             start = journal.start
 
-            def starting(call_soon: Any, epoch_ms: int, filled: Any) -> None:
-                start(call_soon, epoch_ms, filled)
+            def starting(*given: Any) -> None:
+                start(*given)
                 self.server.begun(self)
 
             journal.start = starting  # type: ignore[method-assign]
