@@ -141,7 +141,7 @@ def numbers_of(results: Results) -> tuple[dict[str, int], dict[str, int]]:
     return {name: found[of] for name, of in findings.items()}, {name: found[of] for name, of in SIZES.items()}
 
 
-class Told(NamedTuple):
+class ReportFacts(NamedTuple):
     """What sentences about a run take beside its tables. ``t1`` and ``clocks``: --to and --clocks, us; ``unlooked``:
     days on which not every name server journalled lookups."""
 
@@ -158,32 +158,32 @@ class Sentences(NamedTuple):
     notes: dict[str, list[str]]
 
 
-def sentences(results: Results, observation: Observation, told: Told, came: Delivered) -> Sentences:
+def sentences(results: Results, observation: Observation, facts: ReportFacts, came: Delivered) -> Sentences:
     """What a run says beside its tables, in the current language."""
-    why = [*incomplete(results.rows("quality")), *too_short(told.t1, observation), *unread(came.foreign)]
+    why = [*incomplete(results.rows("quality")), *too_short(facts.t1, observation), *unread(came.foreign)]
     notes = defaultdict[str, list[str]](list)
-    if told.unlooked:
+    if facts.unlooked:
         said = _(
             "Not every name server journalled lookups on %(n)s of the last %(days)s days, so no topic is called dead."
         )
-        notes["topics"].append(said % {"n": told.unlooked, "days": told.dead_days})
+        notes["topics"].append(said % {"n": facts.unlooked, "days": facts.dead_days})
     if came.repeated:
         said = _("Records that came more than once, and count once: %(n)s. Whole files among them: %(files)s.")
         notes["quality"].append(said % {"n": f"{came.repeated:,}", "files": f"{came.copies:,}"})
     for section, outside in outside_notes(results.rows("sources"), results.rows("ns_uptime")).items():
         notes[section] += outside
     clocks = list(last_day_of_each(results.rows("clock_days")).values())
-    notes[CLOCKS] += clock_notes(clocks, told.clocks)
+    notes[CLOCKS] += clock_notes(clocks, facts.clocks)
     return Sentences(why, {section: said for section, said in notes.items() if said})
 
 
 def summarise(
-    results: Results, observation: Observation, told: Told, options: Mapping[str, str], came: Delivered
+    results: Results, observation: Observation, facts: ReportFacts, options: Mapping[str, str], came: Delivered
 ) -> dict[str, Any]:
     """What summary.json holds."""
     counts, figures = numbers_of(results)
     with speaking(ENGLISH):
-        incomplete, notes = sentences(results, observation, told, came)
+        incomplete, notes = sentences(results, observation, facts, came)
     outcome = verdict(counts, incomplete)
     return {
         "version": SUMMARY_VERSION,
@@ -197,7 +197,7 @@ def summarise(
         "input": came._asdict(),
         "figures": figures,
         "notes": notes,
-        "told": told._asdict(),
+        "facts": facts._asdict(),
         "options": dict(options),
         "report": REPORT,
     }
@@ -215,7 +215,7 @@ def _of_run(results: Results, summary: Mapping[str, Any]) -> ReportInput:
     """CLOCK_DAYS says by which offsets the times of records were corrected."""
     clocks, tables = Table.of(results.rows("clock_days")), results.tables(LISTED)
     observation = Observation(**summary["observation"])
-    incomplete, notes = sentences(results, observation, Told(**summary["told"]), Delivered(**summary["input"]))
+    incomplete, notes = sentences(results, observation, ReportFacts(**summary["facts"]), Delivered(**summary["input"]))
     return ReportInput(
         t0=observation.t0,
         t1=observation.t1,

@@ -89,8 +89,8 @@ def audit(spark: SparkSession, request: Request, say: Say) -> reporting.RunOutco
     results.clear()
     places = {"journal": folder_at(spark, request.journal).anywhere, "out": folder_at(spark, request.out).anywhere}
     shown_options = places | shown(request, observation, str(spark.sparkContext.master))
-    told = reporting.Told(request.t1, request.dead_days, request.clocks, unlooked)
-    summary = reporting.summarise(results, observation, told, shown_options, came)
+    facts = reporting.ReportFacts(request.t1, request.dead_days, request.clocks, unlooked)
+    summary = reporting.summarise(results, observation, facts, shown_options, came)
     data = reporting.report_input(results, summary)
     summary |= reporting.incidents_in_short(data)
     results.publish(summary, reporting.pages_of(data))

@@ -60,8 +60,8 @@ def _samples(events: DataFrame) -> DataFrame:
     """dt, firsts (ns, ts): the first heartbeats of versions that several name servers heard. The first one of a broker
     on a day may be of any age, and does not count."""
     of_broker, version = ("dt", "ns", *MEMBER), (*MEMBER, *DATA_VERSION)
-    told = events.where(F.col("ev").isin("reg", "hb") & F.col("since").isNull() & F.col("dvc").isNotNull())
-    firsts = told.groupBy(*of_broker, *DATA_VERSION).agg(F.min("ts").alias("ts"), F.min_by("gap", "ts").alias("gap"))
+    signs = events.where(F.col("ev").isin("reg", "hb") & F.col("since").isNull() & F.col("dvc").isNotNull())
+    firsts = signs.groupBy(*of_broker, *DATA_VERSION).agg(F.min("ts").alias("ts"), F.min_by("gap", "ts").alias("gap"))
     earliest = F.min("ts").over(Window.partitionBy(*of_broker))
     fresh = firsts.withColumn("earliest", earliest).where(
         (F.col("ts") > F.col("earliest")) & (F.col("gap") <= FRESH_MS)

@@ -14,10 +14,11 @@ Spark finds the changes, of which there may be any number. A loop over those of 
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import accumulate, zip_longest
+from itertools import accumulate, islice, zip_longest
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -182,11 +183,10 @@ def _with_found_gone(changes: Sequence[Row], span: BootSpan) -> list[Row]:
     found: list[Row] = []
     for change, following in zip([ABSENT, *changes], [*changes, None], strict=True):
         found.append(change)
-        found += [
-            {**ABSENT, "seq": snapshot.end_seq, "ts": snapshot.end_ts, "cause": FOUND_GONE}
-            for snapshot in span.snapshots
-            if snapshot.snap > change["seq"] and (following is None or following["seq"] > snapshot.end_seq)
-        ]
+        for snapshot in islice(span.snapshots, bisect_right(span.snapshots, change["seq"], key=itemgetter(0)), None):
+            if following is not None and following["seq"] <= snapshot.end_seq:
+                break
+            found.append({**ABSENT, "seq": snapshot.end_seq, "ts": snapshot.end_ts, "cause": FOUND_GONE})
     return found
 
 
@@ -217,12 +217,10 @@ def _doubts(changes: Sequence[Row], span: BootSpan) -> Iterator[tuple[int, int]]
     """From when to when lost records may have changed a key's value."""
     latest = [*accumulate((change["ts"] for change in changes), max), span.t2]
     for change, following, until in zip(changes, [*changes[1:], None], latest[1:], strict=True):
-        between = (
-            hole
-            for hole in span.holes
-            if hole.after >= change["seq"] and (following is None or hole.until <= following["seq"])
-        )
-        hole = next(between, None)
+        first = bisect_left(span.holes, change["seq"], key=itemgetter(0))  # no other one can lie between
         shown = following is not None and following["cause"] == FOUND_GONE and following["value"] == change["value"]
-        if hole is not None and not shown and (t1 := max(hole.t1, span.t1)) < (t2 := min(until, span.t2)):
-            yield t1, t2
+        for hole in span.holes[first : first + 1]:
+            is_between = following is None or hole.until <= following["seq"]
+            t1, t2 = max(hole.t1, span.t1), min(until, span.t2)
+            if is_between and not shown and t1 < t2:
+                yield t1, t2

@@ -112,10 +112,10 @@ def stretches(events: DataFrame, *more: Column) -> list[Row]:
 
 def boots(events: DataFrame, stretches: Sequence[Row]) -> list[Boot]:
     """Each start of a name server, in order."""
-    odd = [tuple(row[name] for name in PIECE) for row in stretches if not _is_whole(row)]
-    pieces = [row for row in stretches if _is_whole(row)] + (_pieces(events, odd) if odd else [])
+    incomplete = [tuple(row[name] for name in PIECE) for row in stretches if not _is_whole(row)]
+    pieces = [row for row in stretches if _is_whole(row)] + (_pieces(events, incomplete) if incomplete else [])
     runs, parts = _by_boot(pieces), _by_boot(_snapshot_parts(events))
-    found = [_boot(*key, told, runs[key], parts[key]) for key, told in _by_boot(stretches).items()]
+    found = [_boot(*key, counted, runs[key], parts[key]) for key, counted in _by_boot(stretches).items()]
     following = [one.ns for one in found[1:]]
     return [boot._replace(again=boot.ns == after) for boot, after in zip_longest(found, following)]
 
@@ -132,11 +132,11 @@ def uptime(boot: Boot, observation: Observation) -> Row | None:
     }  # fmt: skip
 
 
-def _boot(ns: str, boot: int, told: Sequence[Row], runs: Sequence[Row], parts: Sequence[Row]) -> Boot:
-    """``told``: of each stretch; ``runs``: stretches of records without a missing number between."""
+def _boot(ns: str, boot: int, counted: Sequence[Row], runs: Sequence[Row], parts: Sequence[Row]) -> Boot:
+    """``counted``: of each stretch; ``runs``: stretches of records without a missing number between."""
 
     def every(name: str) -> list[Any]:
-        return [row[name] for row in told if row[name] is not None]
+        return [row[name] for row in counted if row[name] is not None]
 
     in_order = sorted(runs, key=itemgetter("low", "high"))
     holes = list(_holes(in_order))
@@ -193,13 +193,13 @@ def _is_whole(row: Row) -> bool:
     return bool(count == high - low + 1 and row["sum"] * 2 == (low + high) * count)
 
 
-def _pieces(events: DataFrame, odd: Sequence[tuple[Any, ...]]) -> list[Row]:
+def _pieces(events: DataFrame, incomplete: Sequence[tuple[Any, ...]]) -> list[Row]:
     """What lies between the holes of these stretches."""
     in_order = Window.partitionBy(*PIECE).orderBy("seq")
     begins = F.coalesce(F.col("seq") > F.lag("seq").over(in_order) + 1, F.lit(True)).cast("int")
     numbered = (
         events.select(*PIECE[:3], _stretch(), "seq", "ts")
-        .join(F.broadcast(frame_of(events.sparkSession, odd, PIECES)), [*PIECE], "left_semi")
+        .join(F.broadcast(frame_of(events.sparkSession, incomplete, PIECES)), [*PIECE], "left_semi")
         .withColumn("begins", begins)
         .withColumn("piece", F.sum("begins").over(in_order))
     )

@@ -75,7 +75,7 @@ class Rows(NamedTuple):
         return pa.concat_tables([self.beats, self.others])
 
 
-class Taken(NamedTuple):
+class Converted(NamedTuple):
     """``boots``: for each boot its number of records (``lines``), the lowest, highest and sum of seq, the first and
     last ts; one more for corrupt lines, whose boot is None. ``repeats``: whether a record is in the file twice."""
 
@@ -84,25 +84,27 @@ class Taken(NamedTuple):
     repeats: bool
 
 
-def take(files: Sequence[JournalFile], bases: Sequence[str], to: Path) -> list[Taken]:
+def convert(files: Sequence[JournalFile], bases: Sequence[str], to: Path) -> list[Converted]:
     """Write the rows of STORED, of those of the files that can be taken, below ``to`` by day and name server. ``files``
     are in that order."""
     folders = [list(same) for _, same in groupby(files, lambda file: (file.dt, file.ns))]
     with ThreadPoolExecutor(FOLDERS_AT_ONCE) as threads:
-        return [one for taken in threads.map(partial(_convert_folder, bases=bases, to=to), folders) for one in taken]
+        return [
+            one for converted in threads.map(partial(_convert_folder, bases=bases, to=to), folders) for one in converted
+        ]
 
 
-def _convert_folder(files: Sequence[JournalFile], bases: Sequence[str], to: Path) -> list[Taken]:
+def _convert_folder(files: Sequence[JournalFile], bases: Sequence[str], to: Path) -> list[Converted]:
     """Write the journal files of one day and name server as one file."""
     place = to.joinpath(*Path(files[0].path).parts[-3:-1])  # named as in the journal, where Spark read it
-    taken = []
+    converted = []
     with _Writer(place) as writer:
         for file in files:
             rows = read(file)
             if rows is not None:
                 writer.add(rows, file.segment, bases.index(file.base))
-                taken.append(_taken(file, rows))
-    return taken
+                converted.append(_converted(file, rows))
+    return converted
 
 
 def read(file: JournalFile) -> Rows | None:
@@ -174,10 +176,10 @@ def events_of(spark: SparkSession, parts: Iterable[tuple[str, str, Rows]]) -> Da
     return spark.createDataFrame(pa.concat_tables(tables).combine_chunks(), EVENTS)
 
 
-def _taken(file: JournalFile, rows: Rows) -> Taken:
+def _converted(file: JournalFile, rows: Rows) -> Converted:
     boots = _boots(rows)
     once = all(map(is_plain, boots)) or len(rows.records) == len(rows.records.group_by(["boot", "seq"]).aggregate([]))
-    return Taken(file, boots, not once)
+    return Converted(file, boots, not once)
 
 
 def _boots(rows: Rows) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ from rocketns.pipeline.contract.frames import columns, frame_of
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.storage.arrow import FOLDERS, LINE, REQUIRED, is_plain, take
+from rocketns.pipeline.storage.arrow import FOLDERS, LINE, REQUIRED, convert, is_plain
 from rocketns.pipeline.storage.folders import Folder, folder_at, is_on_this_machine
 from rocketns.pipeline.storage.manifest import (
     DATA,
@@ -229,7 +229,7 @@ class Staging:
         if self._folder.here is None or not runs_here(self._spark):
             return {}, []
         here = [file for file in files if is_on_this_machine(file.path)]
-        taken = take(here, self.bases, self._folder.local_path(folder))
+        taken = convert(here, self.bases, self._folder.local_path(folder))
         contents = {self.place(one.file): _contents(one.boots, one.repeats) for one in taken}
         return contents, self.parts(folder, contents) if contents else []
 

@@ -87,9 +87,9 @@ def _none(root: str, foreign: Mapping[str, int]) -> str:
 
 MANIFEST_VERSION = 3
 MANIFEST, DAYS, DATA = "manifest", "manifest/days", "data"
-MANIFESTS_KEPT = 5
+MANIFESTS_MAX = 5
 # What no manifest names may be about to be published.
-UNUSED_KEPT = timedelta(days=1)
+UNUSED_AGE = timedelta(days=1)
 
 _NUMBER = re.compile(r"(\d{8})\.json")
 
@@ -189,14 +189,14 @@ class Manifest:
         after = replace(state, number=state.number + 1)
         if not self.folder.publish(_name(after.number), json.dumps(_plain(after)).encode()):
             return None
-        for number in self._numbers()[:-MANIFESTS_KEPT]:
+        for number in self._numbers()[:-MANIFESTS_MAX]:
             self.folder.delete(_name(number))
         self._sweep(state, after)
         return after
 
     def _sweep(self, before: ManifestState, state: ManifestState) -> None:
         """Delete what neither of the last two manifests names, unless it may be about to be published."""
-        old = f"{datetime.now(UTC) - UNUSED_KEPT:%Y%m%dT%H%M%S}"
+        old = f"{datetime.now(UTC) - UNUSED_AGE:%Y%m%dT%H%M%S}"
         named = {part.path.split("/")[1] for part in state.parts}
         for name in self.folder.names(DATA):
             if name not in named and name.rpartition("=")[2] < old:

@@ -38,9 +38,9 @@ EVENTS_FOLDER = "events"
 WORK = "work"
 REPORT, MARKDOWN, LINES, SUMMARY = "report.html", "report.md", "incidents.jsonl", "summary.json"
 PAGES = (REPORT, MARKDOWN, LINES)
-RUNS_KEPT = 3
+RUNS_MAX = 3
 # A run that is not published may still be going on.
-UNPUBLISHED_KEPT = timedelta(days=1)
+UNPUBLISHED_AGE = timedelta(days=1)
 
 _RUN = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
 
@@ -55,15 +55,15 @@ class Results:
         self.run = run or new_id()
         self.place = f"{RESULTS}/{self.run}"
         self._numbers = count()
-        self._kept: dict[str, DataFrame] = {}
+        self._frames: dict[str, DataFrame] = {}
         self.small = False
 
     def save(self, name: str, frame: DataFrame) -> DataFrame:
         """Write a table; returns the frame that reads it, or in a small run the one that has its rows."""
         if self.small and self._out.here is not None:
             return self._by_arrow(name, frame.toArrow())
-        kept = self._kept[name] = self._written(f"{self.place}/{name}", frame)
-        return kept
+        saved = self._frames[name] = self._written(f"{self.place}/{name}", frame)
+        return saved
 
     def save_rows(self, name: str, rows: Sequence[Row]) -> DataFrame:
         """Write a table of plain rows; a column that a row lacks is null. Returns the frame that has them."""
@@ -71,15 +71,15 @@ class Results:
         table = pa.Table.from_pylist(rows, to_arrow_schema(schema))
         if self._out.here is not None:
             return self._by_arrow(name, table)
-        kept = self._kept[name] = self._written(f"{self.place}/{name}", self._spark.createDataFrame(table, schema))
-        return kept
+        saved = self._frames[name] = self._written(f"{self.place}/{name}", self._spark.createDataFrame(table, schema))
+        return saved
 
     def _by_arrow(self, name: str, table: pa.Table) -> DataFrame:
         folder = self._out.local_path(f"{self.place}/{name}")
         folder.mkdir(parents=True)
         pq.write_table(table, folder / "part-0.parquet")
-        kept = self._kept[name] = self._spark.createDataFrame(table, BY_NAME[name].schema)
-        return kept
+        saved = self._frames[name] = self._spark.createDataFrame(table, BY_NAME[name].schema)
+        return saved
 
     def checkpoint(self, frame: DataFrame) -> DataFrame:
         """Write a frame that only this run needs, which cuts its lineage; returns the frame that reads it, or in a
@@ -98,9 +98,9 @@ class Results:
 
     def frame(self, name: str) -> DataFrame:
         """A table of this run."""
-        if name not in self._kept:
-            self._kept[name] = self._spark.read.parquet(self._out.path(f"{self.place}/{name}"))
-        return self._kept[name]
+        if name not in self._frames:
+            self._frames[name] = self._spark.read.parquet(self._out.path(f"{self.place}/{name}"))
+        return self._frames[name]
 
     def rows(self, name: str, **among: Collection[str]) -> list[dict[str, Any]]:
         """The rows of a small table, or those in which each of these columns has one of these values."""
@@ -138,7 +138,7 @@ class Results:
         """Make this run the one that counts, show its pages, and remove old runs. ``summary`` has its ``run``;
         ``pages``: the content of each of PAGES."""
         text = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
-        self._keep_pages(pages)
+        self._write_pages(pages)
         for place in (f"{self.place}/{SUMMARY}", SUMMARY):
             self._out.write(place, text.encode())
         show_pages(self._out)
@@ -146,10 +146,10 @@ class Results:
 
     def show(self, pages: Mapping[str, bytes]) -> None:
         """Replace the pages of this run, which is published."""
-        self._keep_pages(pages)
+        self._write_pages(pages)
         show_pages(self._out)
 
-    def _keep_pages(self, pages: Mapping[str, bytes]) -> None:
+    def _write_pages(self, pages: Mapping[str, bytes]) -> None:
         for name in PAGES:
             self._out.write(f"{self.place}/{name}", pages[name])
 
@@ -200,14 +200,14 @@ def show_pages(out: Folder) -> None:
 
 
 def remove_old(out: Folder) -> None:
-    """Keep the last RUNS_KEPT published runs, and unpublished ones that may still be going on."""
-    oldest = f"{datetime.now(UTC) - UNPUBLISHED_KEPT:%Y%m%dT%H%M%S}"
+    """Keep the last RUNS_MAX published runs, and unpublished ones that may still be going on."""
+    oldest = f"{datetime.now(UTC) - UNPUBLISHED_AGE:%Y%m%dT%H%M%S}"
     runs = [name for name in out.names(RESULTS) if _RUN.fullmatch(name)]
     published = [run for run in runs if out.exists(f"{RESULTS}/{run}/{SUMMARY}")]
-    kept = {current(out)["run"], *published[-RUNS_KEPT:]}
-    kept |= {run for run in runs if run not in published and run >= oldest}
+    saved = {current(out)["run"], *published[-RUNS_MAX:]}
+    saved |= {run for run in runs if run not in published and run >= oldest}
     for run in runs:
-        if run not in kept:
+        if run not in saved:
             out.delete(f"{RESULTS}/{run}")
     for run in out.names(WORK):
         if run < oldest:

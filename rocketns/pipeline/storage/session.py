@@ -90,11 +90,11 @@ def spark_session(
     for key, value in chosen.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    _keep_classes(session)
+    _cache_classes(session)
     return session
 
 
-class KeptClass(JavaClass):  # type: ignore[misc]
+class CachedClass(JavaClass):  # type: ignore[misc]
     """A class of Java whose methods are asked for once."""
 
     def __getattr__(self, name: str) -> Any:
@@ -104,14 +104,14 @@ class KeptClass(JavaClass):  # type: ignore[misc]
         return found
 
 
-def _keep_classes(session: SparkSession) -> None:
+def _cache_classes(session: SparkSession) -> None:
     """pyspark asks Java for a class and its method again for each column, and Java searches all of Spark's jars for the
     short names. Attributes of the view are found without asking."""
     view: Any = session.sparkContext._jvm
     for name in ASKED_FOR_OFTEN:
         found = getattr(view, name)
         if isinstance(found, JavaClass):  # a package where this version of Spark has no such class
-            setattr(view, name, KeptClass(found._fqn, found._gateway_client))
+            setattr(view, name, CachedClass(found._fqn, found._gateway_client))
 
 
 def runs_here(session: SparkSession) -> bool:

@@ -91,7 +91,7 @@ class Follower:
         self._store = StateStore(spark, f"{checkpoint}/memory", SCHEMAS)
         self._batch, tables, plain = self._store.last()
         self.memory = Memory.of(tables, plain["memory"] if plain else None)
-        self.places = [JournalOffset(*row) for row in plain["places"]] if plain else []
+        self.offsets = [JournalOffset(*row) for row in plain["offsets"]] if plain else []
         self.done = 0
         self.is_behind = False
         shown = {"journal": following.journal, "file": out / ALERTS_FILE}
@@ -101,8 +101,8 @@ class Follower:
 
     def go_on(self) -> bool:
         """Look at the journals, and process what is new; whether there was anything."""
-        arrived = look(self._journal, self.places)
-        self.places, self.is_behind = arrived.places, bool(arrived.pending)
+        arrived = look(self._journal, self.offsets)
+        self.offsets, self.is_behind = arrived.offsets, bool(arrived.pending)
         if not arrived.texts:
             return False
         self._batch += 1
@@ -125,10 +125,10 @@ class Follower:
         read = [(text.ns, text.day, rows_of(text.data)) for text in arrived.texts]
         events = events_of(self._spark, read).persist()
         try:
-            store = partial(self._store.keep, batch)
+            store = partial(self._store.write, batch)
             new = New(events, losses_of(read), arriving)
             lines, self.memory = step(self.memory, new, self._limits, store)
-            plain: dict[str, Any] = {"memory": self.memory.plain(), "places": arrived.places, "lines": lines}
+            plain: dict[str, Any] = {"memory": self.memory.plain(), "offsets": arrived.offsets, "lines": lines}
             self._store.seal(batch, plain)
         finally:
             events.unpersist()

@@ -42,7 +42,7 @@ from rocketns.pipeline.jobs.timeline import VALUE, server_steps
 from rocketns.pipeline.jobs.windows import Judge, windows_of_topic
 
 # Boots of a name server that are kept; if one batch holds more restarts, the older boots are left out.
-BOOTS_KEPT = 16
+BOOTS_MAX = 16
 
 
 class Arriving(NamedTuple):
@@ -116,8 +116,8 @@ def servers_at_watermark(
         key = boot.ns, boot.boot
         found[key] = _merged(found[key], boot) if key in found else boot
     in_order = sorted(found.values(), key=itemgetter(0, 1))
-    kept = [list(of)[-BOOTS_KEPT:] for _ns, of in groupby(in_order, itemgetter(0))]
-    boots = tuple(boot._replace(again=boot is not of[-1]) for of in kept for boot in of)
+    latest = [list(of)[-BOOTS_MAX:] for _ns, of in groupby(in_order, itemgetter(0))]
+    boots = tuple(boot._replace(again=boot is not of[-1]) for of in latest for boot in of)
     newest = max(boot.last for boot in boots)
     running = [boot for boot in boots if not boot.again and boot.stop_ts is None]
     behind = [boot for boot in running if newest - boot.last > silent_after_us + arriving.lag(boot)]
@@ -143,9 +143,9 @@ def _merged(one: Boot, other: Boot) -> Boot:
 # RocketMQ's heartbeat period: 10 to 60 s, by default 30 s.
 USUAL_MIN_MS, USUAL_MS, USUAL_MAX_MS = 10_000, 30_000, 60_000
 # The last gaps determine the usual period, unless they are a burst of registrations.
-GAPS_KEPT, BURST_MS = 8, 60_000
+GAPS_MAX, BURST_MS = 8, 60_000
 # When a broker crashes, its connections have closed everywhere after this time. Clocks may differ by as much.
-KEPT_US = 5_000_000
+CLOSED_EVERYWHERE_US = 5_000_000
 # A dropped member is forgotten after this time. By then nobody hears it, or there is an alert about it.
 FORGET_US = 3_600_000_000
 
@@ -161,14 +161,14 @@ def members_at(remembered: Iterable[Row], events: DataFrame, servers: Servers) -
         F.max_by(~down, "seq").alias("up"),
         F.max(F.when(down, F.col("ts"))).alias("left"),
         F.max_by("cause", F.when(down, F.col("seq"))).alias("cause"),
-        F.slice(gaps, 1, GAPS_KEPT)["gap"].alias("gaps"),
+        F.slice(gaps, 1, GAPS_MAX)["gap"].alias("gaps"),
     )
     running = {(ns, boot.boot) for ns, boot in servers.current().items()}
     found = {_key(row): row for row in remembered if (row["ns"], row["boot"]) in running}
     for new in plain_rows(grouped):
         old = found.get(_key(new), NOT_HEARD)
         later = {name: new[name] if new[name] is not None else old[name] for name in ("heard", "left", "cause")}
-        found[_key(new)] = {**new, **later, "gaps": [*old["gaps"], *reversed(new["gaps"])][-GAPS_KEPT:]}
+        found[_key(new)] = {**new, **later, "gaps": [*old["gaps"], *reversed(new["gaps"])][-GAPS_MAX:]}
     forgotten = servers.watermark - FORGET_US
     return [row for row in found.values() if row["heard"] is not None and (row["up"] or row["left"] > forgotten)]
 
@@ -208,9 +208,9 @@ def _is_lost(row: Row, other: Row, watermark: int) -> bool:
         habit = _is_habit(row["gaps"])
         return since and row["silence"] > (usual_us(row["gaps"]) if habit else max(other_us, USUAL_MIN_MS * 1000))
     # When a broker crashes, it is dropped everywhere within moments. So others must have heard it since, or kept it.
-    is_kept: bool = row["cause"] in CONNECTION_ENDED and watermark - row["left"] > KEPT_US
+    still_listed: bool = row["cause"] in CONNECTION_ENDED and watermark - row["left"] > CLOSED_EVERYWHERE_US
     return row["cause"] in FAILURES and (
-        is_kept or (since and (row["cause"] == "expired" or other["heard"] > row["left"]))
+        still_listed or (since and (row["cause"] == "expired" or other["heard"] > row["left"]))
     )
 
 

@@ -20,7 +20,7 @@ BYTES_MAX = 32 * 1024 * 1024
 # A file that is missing although a later one is there is waited for during so many looks: it may be on its way.
 MISSING_LOOKS = 12
 # Places of a name server that are kept, of its last boots.
-BOOTS_KEPT = 4
+BOOTS_MAX = 4
 
 _NAME = re.compile(r"(\.open-)?(\d+)-(\d+)(\.jsonl)?")
 _TIME = re.compile(rb'"ts":(\d+)')
@@ -65,24 +65,24 @@ class JournalPoll(NamedTuple):
     ``pending``: name servers with more to read."""
 
     texts: list[Text]
-    places: list[JournalOffset]
+    offsets: list[JournalOffset]
     opened: frozenset[str]
     pending: frozenset[str]
 
 
-def look(folder: Folder, places: Iterable[JournalOffset], bytes_max: int = BYTES_MAX) -> JournalPoll:
+def look(folder: Folder, offsets: Iterable[JournalOffset], bytes_max: int = BYTES_MAX) -> JournalPoll:
     """Read what was written since the places. ``folder`` holds v=1."""
-    known = {(place.ns, place.boot): place for place in places}
+    known = {(position.ns, position.boot): position for position in offsets}
     readers = [
         _Reader(folder, _start(known, ns, boot, files), files)
         for (ns, boot), files in sorted(_files(folder, known.values()).items())
         if not _is_past(known, ns, boot)
     ]
     texts = _read_in_order(readers, bytes_max)
-    after = known | {(reader.place.ns, reader.place.boot): reader.place for reader in readers}
-    opened = frozenset(reader.place.ns for reader in readers if reader.is_open and reader.waiting is None)
-    pending = frozenset(reader.place.ns for reader in readers if reader.waiting is not None)
-    return JournalPoll(texts, _kept(after), opened, pending)
+    after = known | {(reader.position.ns, reader.position.boot): reader.position for reader in readers}
+    opened = frozenset(reader.position.ns for reader in readers if reader.is_open and reader.waiting is None)
+    pending = frozenset(reader.position.ns for reader in readers if reader.waiting is not None)
+    return JournalPoll(texts, _latest(after), opened, pending)
 
 
 def _read_in_order(readers: list[_Reader], bytes_max: int) -> list[Text]:
@@ -93,7 +93,7 @@ def _read_in_order(readers: list[_Reader], bytes_max: int) -> list[Text]:
         ready = [reader for reader in readers if reader.waiting is not None]
         if not ready:
             break
-        text = min(ready, key=lambda reader: reader.time).take()
+        text = min(ready, key=lambda reader: reader.time).read_next()
         texts.append(text)
         size += len(text.data)
     return texts
@@ -102,21 +102,21 @@ def _read_in_order(readers: list[_Reader], bytes_max: int) -> list[Text]:
 class _Reader:
     """The files of one boot. ``waiting``: the next lines, None if there are none; ``time``: of their first record."""
 
-    def __init__(self, folder: Folder, place: JournalOffset, files: Mapping[int, FolderFile]) -> None:
+    def __init__(self, folder: Folder, position: JournalOffset, files: Mapping[int, FolderFile]) -> None:
         self._folder, self._files = folder, files
-        self.place = place
+        self.position = position
         self.is_open = False
         self.time = 0
         self.waiting: Text | None = None
         self._advance()
 
-    def take(self) -> Text:
+    def read_next(self) -> Text:
         """The next lines. Call it only if there are some."""
         text = self.waiting
         assert text is not None
-        file = self._files[self.place.number]
+        file = self._files[self.position.number]
         if file.is_open:
-            self.place = self.place._replace(offset=self.place.offset + len(text.data), looks=0)
+            self.position = self.position._replace(offset=self.position.offset + len(text.data), looks=0)
             self.waiting = None
         else:
             self._pass(file)
@@ -124,14 +124,14 @@ class _Reader:
         return text
 
     def _pass(self, file: FolderFile) -> None:
-        number = self.place.number + 1
-        self.place = self.place._replace(number=number, offset=0, before=self.place.day, day=file.day, looks=0)
+        number = self.position.number + 1
+        self.position = self.position._replace(number=number, offset=0, before=self.position.day, day=file.day, looks=0)
 
     def _advance(self) -> None:
         """Find the next lines, over files that have no more."""
         self.waiting = None
         while (file := self._next()) is not None:
-            data = self._folder.part(file.name, self.place.offset)
+            data = self._folder.part(file.name, self.position.offset)
             self.is_open = file.is_open and data is not None
             if data is None:  # it is closed now, and has another name
                 return
@@ -140,7 +140,7 @@ class _Reader:
             if data:
                 first = _TIME.search(data)
                 self.time = int(first[1]) if first else self.time
-                self.waiting = Text(self.place.ns, file.day, data)
+                self.waiting = Text(self.position.ns, file.day, data)
                 return
             if file.is_open:
                 return
@@ -148,15 +148,15 @@ class _Reader:
 
     def _next(self) -> FolderFile | None:
         """The file of the place, or of the next number if it is missing for good."""
-        if self.place.number in self._files:
-            return self._files[self.place.number]
-        later = min((number for number in self._files if number > self.place.number), default=None)
+        if self.position.number in self._files:
+            return self._files[self.position.number]
+        later = min((number for number in self._files if number > self.position.number), default=None)
         if later is None:
             return None
-        self.place = self.place._replace(looks=self.place.looks + 1)
-        if self.place.looks < MISSING_LOOKS:
+        self.position = self.position._replace(looks=self.position.looks + 1)
+        if self.position.looks < MISSING_LOOKS:
             return None
-        self.place = self.place._replace(number=later, offset=0, looks=0)
+        self.position = self.position._replace(number=later, offset=0, looks=0)
         return self._files[later]
 
 
@@ -173,21 +173,21 @@ def _is_past(known: Mapping[tuple[str, int], JournalOffset], ns: str, boot: int)
     return bool(boots) and boot < min(boots)
 
 
-def _kept(places: Mapping[tuple[str, int], JournalOffset]) -> list[JournalOffset]:
+def _latest(offsets: Mapping[tuple[str, int], JournalOffset]) -> list[JournalOffset]:
     """The places of the last boots of each name server."""
-    kept: list[JournalOffset] = []
-    for place in sorted(places.values(), reverse=True):
-        if sum(other.ns == place.ns for other in kept) < BOOTS_KEPT:
-            kept.append(place)
-    return sorted(kept)
+    latest: list[JournalOffset] = []
+    for position in sorted(offsets.values(), reverse=True):
+        if sum(other.ns == position.ns for other in latest) < BOOTS_MAX:
+            latest.append(position)
+    return sorted(latest)
 
 
-def _files(folder: Folder, places: Iterable[JournalOffset]) -> dict[tuple[str, int], dict[int, FolderFile]]:
+def _files(folder: Folder, offsets: Iterable[JournalOffset]) -> dict[tuple[str, int], dict[int, FolderFile]]:
     """By name server and boot: the files by number. A closed file comes before an open one of the same number."""
     by_boot: dict[tuple[str, int], dict[int, FolderFile]] = {}
     since: dict[str, str] = {}
-    for place in sorted(places):  # the last boot counts
-        since[place.ns] = place.since
+    for position in sorted(offsets):  # the last boot counts
+        since[position.ns] = position.since
     for ns, day, name in _names(folder, since):
         match = _NAME.fullmatch(name.rpartition("/")[2])
         if match is None or bool(match[1]) == bool(match[4]):

@@ -21,7 +21,7 @@ from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import folder_at
 
 PLAIN = "plain.json"
-VERSIONS_KEPT = 3
+VERSIONS_MAX = 3
 FORMAT = 4
 
 
@@ -39,7 +39,7 @@ class StateStore:
     def __init__(self, spark: SparkSession, root: str, schemas: Mapping[str, StructType]) -> None:
         self._spark, self._folder, self._schemas = spark, folder_at(spark, root), schemas
         self._frames: dict[str, DataFrame] = {}
-        self._places: dict[str, str] = {}
+        self._paths: dict[str, str] = {}
 
     def last(self) -> Version:
         """The last valid version; empty tables before the first. BadInput if there are only unfinished ones."""
@@ -60,43 +60,43 @@ class StateStore:
                 _("%(folder)s was written by another version. Delete the checkpoint folder.")
                 % {"folder": self._folder.root}
             )
-        self._places = stored["tables"]
-        self._frames = {name: self._read(place, name) for name, place in self._places.items()}
+        self._paths = stored["tables"]
+        self._frames = {name: self._read(path, name) for name, path in self._paths.items()}
         return Version(batch, dict(self._frames), stored["plain"])
 
     def begin(self, batch: int) -> None:
         """Make the batch's version invalid until it is sealed."""
         self._folder.delete(self._path(batch))
 
-    def keep(self, batch: int, name: str, frame: DataFrame) -> DataFrame:
+    def write(self, batch: int, name: str, frame: DataFrame) -> DataFrame:
         """Write a table of the batch's version; returns the frame that reads it, so it is not computed again. A frame
         of the version before is not written again."""
-        if frame is self._frames.get(name) and name in self._places:
+        if frame is self._frames.get(name) and name in self._paths:
             return frame
-        place = f"{self._path(batch)}/{name}"
-        frame.select(*self._schemas[name].names).write.mode("overwrite").parquet(self._folder.path(place))
-        self._places[name] = place
-        self._frames[name] = self._read(place, name)
+        path = f"{self._path(batch)}/{name}"
+        frame.select(*self._schemas[name].names).write.mode("overwrite").parquet(self._folder.path(path))
+        self._paths[name] = path
+        self._frames[name] = self._read(path, name)
         return self._frames[name]
 
     def seal(self, batch: int, plain: Any) -> None:
         """Write the plain values, which makes the batch's version valid."""
-        stored = {"format": FORMAT, "tables": self._places, "plain": plain}
+        stored = {"format": FORMAT, "tables": self._paths, "plain": plain}
         self._folder.write(f"{self._path(batch)}/{PLAIN}", json.dumps(stored).encode())
 
     def forget(self, batch: int) -> None:
         """Delete what no version needs after this batch."""
-        needed = {place.partition("/")[0] for place in self._places.values()}
+        needed = {path.partition("/")[0] for path in self._paths.values()}
         for old in self._batches():
-            if old <= batch - VERSIONS_KEPT and self._path(old) not in needed:
+            if old <= batch - VERSIONS_MAX and self._path(old) not in needed:
                 self._folder.delete(self._path(old))
 
     def _batches(self) -> list[int]:
         matches = (re.fullmatch(r"batch=(\d+)", name) for name in self._folder.names())
         return [int(match[1]) for match in matches if match]
 
-    def _read(self, place: str, name: str) -> DataFrame:
-        return self._spark.read.schema(self._schemas[name]).parquet(self._folder.path(place))
+    def _read(self, path: str, name: str) -> DataFrame:
+        return self._spark.read.schema(self._schemas[name]).parquet(self._folder.path(path))
 
     @staticmethod
     def _path(batch: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.reporting import RunOutcome, Told, numbers_of, sentences, verdict
+from rocketns.pipeline.batch.reporting import ReportFacts, RunOutcome, numbers_of, sentences, verdict
 from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.frames import Observation, frame_of
 from rocketns.pipeline.contract.terms import (
@@ -94,7 +94,7 @@ def test_doubtful_rows_count_neither_as_findings_nor_as_figures(spark: SparkSess
         {"day": "2026-01-01", "ns": "n3", "method": "versions", "uncertainty": 1},
         *[{"day": "2026-01-02"} | row for row in clocks],
     ]
-    seen, told = Observation(0, 1), Told(None, 7, None, 2)
+    seen, told = Observation(0, 1), ReportFacts(None, 7, None, 2)
     notes = sentences(tables(spark, tmp_path / "clocks", clock_days=days), seen, told, Delivered(1, 250, {})).notes
     assert notes.keys() == {"clocks", "quality", "topics"}
     assert "more than once, and count once: 250. Whole files among them: 1." in notes["quality"][0]

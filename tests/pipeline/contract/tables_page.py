@@ -41,7 +41,7 @@ SUMMARY_KEYS = {
     "incidents": "how many incidents of the one list go on, and how many there are of each level and kind",
     "headline": "what is wrong, in one sentence: the first sentence of report.html",
     "notes": "sentences for sections of the page; `clocks`: name servers whose clocks are not known well enough",
-    "told": "what `notes` are made from beside the tables, for `report --language`",
+    "facts": "what `notes` are made from beside the tables, for `report --language`",
     "options": "options of the run, as texts",
     "report": "name of the page; report.md and incidents.jsonl are beside it",
 }

@@ -103,7 +103,7 @@ SCHEMA = columns("n:long name:string")
 def stored(spark: SparkSession, root: Path, batch: int, *numbers: int, seal: bool = True) -> None:
     store = StateStore(spark, str(root), {"t": SCHEMA})
     store.begin(batch)
-    store.keep(batch, "t", frame_of(spark, [(n, "x") for n in numbers], SCHEMA))
+    store.write(batch, "t", frame_of(spark, [(n, "x") for n in numbers], SCHEMA))
     if seal:
         store.seal(batch, {"numbers": list(numbers)})
 
@@ -137,7 +137,7 @@ def test_a_table_that_did_not_change_is_not_written_again_and_not_forgotten(
     for batch in range(6):
         tables["busy"] = frame_of(spark, [(batch, "x")], SCHEMA)
         store.begin(batch)
-        tables = {name: store.keep(batch, name, frame) for name, frame in tables.items()}
+        tables = {name: store.write(batch, name, frame) for name, frame in tables.items()}
         store.seal(batch, None)
         store.forget(batch)
     written = sorted((int(path.parent.name[6:]), path.name) for path in tmp_path.glob("batch=*/*") if path.is_dir())

@@ -208,7 +208,7 @@ class Journal:
 
     def look(self, bytes_max: int = 1000) -> JournalPoll:
         found = look(folder_at(None, str(self.root)), self.places, bytes_max)
-        self.places = [JournalOffset(*place) for place in found.places]
+        self.places = [JournalOffset(*place) for place in found.offsets]
         return found
 
     def new(self, bytes_max: int = 1000) -> list[str]:
