@@ -7,13 +7,14 @@ from rocketns._fast.codec.requests cimport (
     Layout, RouteRequest, follows_layout, learn_layout, read_request, recognise_request
 )
 from rocketns._fast.connections.hosts cimport TLS
+from rocketns._fast.reactor.reactor_state cimport Reactor
 from rocketns._fast.reactor.reactors cimport Reactors
 from rocketns._fast.routes.routes cimport RouteSlots
 from rocketns._fast.routes.slots cimport (
     ABSENT, DEFAULT, NO_ROOM, STANDARD, Answer, HANDED_OVER as HANDED_OVER_SIZE, Slot, find_slot, write_answer,
     write_body
 )
-from rocketns._fast.system.threads cimport load, store
+from rocketns._fast.system.threads cimport load, pthread_mutex_lock, pthread_mutex_unlock, store
 
 cdef enum:
     HEAD_BYTES = 8  # of a frame, before its header
@@ -109,7 +110,14 @@ def set_clock(Reactors reactors, int64_t now_ms):
 
 def carried(Reactors reactors):
     """How many connections each reactor has."""
-    return [load(&reactors.shared.reactors[number].carried) for number in range(reactors.count)]
+    cdef Reactor *reactor
+    cdef list counts = []
+    for number in range(reactors.count):
+        reactor = reactors.shared.reactors[number]
+        pthread_mutex_lock(&reactor.table_mutex)
+        counts.append(sum([reactor.connections[fd] != NULL for fd in range(reactor.table_end)]))
+        pthread_mutex_unlock(&reactor.table_mutex)
+    return counts
 
 
 def deferred(Reactors reactors):

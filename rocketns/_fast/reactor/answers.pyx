@@ -45,7 +45,7 @@ cdef bint defer(Reactor *reactor, const Connection *connection, const uint8_t *f
     cdef int64_t *of_host = &reactor.shared.hosts.hosts[connection.message.host].deferred
     if load(&reactor.shared.unapplied) == 0 and not reactor.has_accepted:
         return False
-    if reactor.deferred_count == DEFERRED_MAX or size > DEFERRED_BYTES_MAX:
+    if load(&reactor.shared.deferred) >= DEFERRED_MAX or size > DEFERRED_BYTES_MAX:
         return False
     if load(of_host) >= DEFERRED_OF_HOST_MAX:
         return False
@@ -56,7 +56,6 @@ cdef bint defer(Reactor *reactor, const Connection *connection, const uint8_t *f
     message.number = load(&reactor.rounds) + ROUNDS
     message.moment = monotonic_ms() + reactor.shared.limits.deferred_ms_max
     enqueue(&reactor.deferred, &message.link, message)
-    reactor.deferred_count += 1
     add(of_host, 1)
     add(&reactor.shared.deferred, 1)
     return True

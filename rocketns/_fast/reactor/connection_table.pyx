@@ -22,8 +22,7 @@ connection table is checked for it, a part in each round of the loop.
 """
 
 from libc.stdint cimport uint64_t, uint8_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, strlen
+from libc.stdlib cimport free
 
 from posix.unistd cimport close
 
@@ -36,7 +35,7 @@ from rocketns._fast.reactor.reactor_state cimport (
     GENERATION_BITS, REACTOR_SHIFT, LargeConnections, Limits, assert_reactor, send_message
 )
 from rocketns._fast.system.sockets cimport (
-    EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, EPOLLONESHOT, EPOLLOUT, epoll_ctl, epoll_event
+    EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, EPOLLONESHOT, EPOLLOUT, asprintf, epoll_ctl, epoll_event
 )
 from rocketns._fast.system.threads cimport add, pthread_mutex_lock, pthread_mutex_unlock, store
 from rocketns._fast.tls.openssl cimport openssl
@@ -55,7 +54,6 @@ cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept n
     reactor.connections[connection.fd] = connection
     reactor.table_end = max(reactor.table_end, connection.fd + 1)
     pthread_mutex_unlock(&reactor.table_mutex)
-    add(&reactor.carried, 1)
     event.events, event.data.u64 = connection.armed, connection.message.connection
     if epoll_ctl(reactor.epoll_fd, EPOLL_CTL_ADD, connection.fd, &event) == 0:
         return True
@@ -73,7 +71,6 @@ cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept n
     pthread_mutex_lock(&reactor.table_mutex)
     reactor.connections[connection.fd] = NULL
     pthread_mutex_unlock(&reactor.table_mutex)
-    add(&reactor.carried, -1)
 
 
 cdef void release_connection(Shared *shared, Connection *connection, int ending) noexcept nogil:
@@ -97,25 +94,18 @@ cdef void release_connection(Shared *shared, Connection *connection, int ending)
     push(&shared.to_control, &connection.message)
 
 
-cdef void refuse_connection(Connection *connection, const char *reason) noexcept nogil:
-    """Reactor thread only. Let control hear of its end, unless there is no memory."""
-    cdef Message *message = &connection.message
-    cdef size_t length = strlen(connection.address) + 1
-    message.data = <uint8_t *>malloc(length + strlen(reason))
-    if message.data != NULL:
-        message.kind, message.size = MessageKind.REFUSED, length + strlen(reason)
-        memcpy(message.data, connection.address, length)
-        memcpy(message.data + length, reason, strlen(reason))
-
-
 cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil:
     """Reactor thread only. The connection is gone afterwards. Control hears of it, unless it does not know the
     connection and its frames were to come, or nobody here decided to end it."""
     cdef const char *reason = b""
+    cdef Message *message = &connection.message
+    cdef int size
     if ending == Ending.TLS_FAILED:
         reason = reactor.wire.reason
     if connection.stage > Stage.CARRIED and ending not in (Ending.PEER_CLOSED, Ending.FAILED, Ending.ENDED):
-        refuse_connection(connection, reason)
+        size = asprintf(<char **>&message.data, "%s%c%s", connection.address, 0, reason)
+        if size >= 0:  # else control does not hear of it
+            message.kind, message.size = MessageKind.REFUSED, <size_t>size
     remove_connection(reactor, connection)
     release_connection(reactor.shared, connection, ending)
 

@@ -120,7 +120,6 @@ cdef void handle_message(Reactor *reactor, Message *message) noexcept nogil:
         reactor.idle_at_ms = message.moment
         if reactor.idle_left == 0:  # a check under way goes on where it is
             reactor.idle_left = reactor.table_end
-        close_some_idle(reactor)
         if not reactor.is_accepting and reactor.listeners:
             listen_again(reactor, True)
     elif message.kind == MessageKind.RESUME:
@@ -173,7 +172,7 @@ cdef bint has_work(const Reactor *reactor) noexcept nogil:
         reactor.pending.first != NULL
         or reactor.may_resume
         or reactor.idle_left != 0
-        or (reactor.deferred_count != 0 and (<Message *>reactor.deferred.last.owner).number > load(&reactor.rounds))
+        or (reactor.deferred.last != NULL and (<Message *>reactor.deferred.last.owner).number > load(&reactor.rounds))
         or (reactor.shakes_hands and reactor.waiting.turns.first != NULL)
     )
 
@@ -183,7 +182,7 @@ cdef int wait_ms(const Reactor *reactor) noexcept nogil:
     cdef int64_t most_ms = -1 if reactor.is_accepting else NO_MEMORY_WAIT_MS, due_ms
     if has_work(reactor):
         return 0
-    if reactor.deferred_count:
+    if reactor.deferred.first != NULL:
         due_ms = max((<Message *>reactor.deferred.first.owner).moment - monotonic_ms(), <int64_t>0)
         most_ms = due_ms if most_ms < 0 else min(most_ms, due_ms)
     return <int>most_ms

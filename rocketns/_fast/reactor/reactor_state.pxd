@@ -8,7 +8,7 @@ Control creates a reactor before its thread starts and frees it after its thread
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 
-from rocketns._fast.access.networks cimport NetworkTable, Peer, flags_of
+from rocketns._fast.access.networks cimport NetworkTable
 from rocketns._fast.access.policy cimport PolicyCopy, Policy
 from rocketns._fast.codec.requests cimport Layout
 from rocketns._fast.connections.connection cimport Buffer, Connection
@@ -144,7 +144,6 @@ cdef struct Reactor:
     int64_t messages_sent
     # Written by this reactor, read by others: lookups by `count_one`, the rest atomic, as is `holders[].oldest_ms`.
     int64_t messages_handled
-    int64_t carried  # connections
     int64_t rounds  # times that all ready sockets were served
     int64_t lookups[2]  # answered with a route [0] and without [1]
     int64_t of_views[VIEWS_MAX]  # of the two: by view
@@ -166,7 +165,6 @@ cdef struct Reactor:
     size_t turn_bytes
     bint has_accepted  # a connection came in this round: what it has sent is not read yet
     Line deferred  # lookups without a route, see answers.pxd
-    int deferred_count
     Wire wire  # its outgoing room is fixed: SEALED_BYTES
     int rounds_to_sample
     uint32_t sample_state
@@ -204,11 +202,6 @@ cdef inline Connection *find_connection(Reactor *reactor, uint64_t id) noexcept 
     cdef int fd = (id >> GENERATION_BITS) & ((1 << DESCRIPTOR_BITS) - 1)
     cdef Connection *connection = reactor.connections[fd] if fd < reactor.table_end else NULL
     return connection if connection != NULL and connection.message.connection == id else NULL
-
-
-cdef inline int flags_of_peer(const Policy *policy, const Peer *peer) noexcept nogil:
-    """With the policy's mutex. A peer without an IP address is in no network, not even in ::/0."""
-    return flags_of(policy.networks, peer.address, False) if peer.has_address and policy.networks != NULL else 0
 
 
 cdef inline bint must_wait(Reactor *reactor, const Connection *connection) noexcept nogil:

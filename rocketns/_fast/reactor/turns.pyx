@@ -8,7 +8,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint32_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from rocketns._fast.access.networks cimport MAY_LOOK_UP
+from rocketns._fast.access.networks cimport MAY_LOOK_UP, flags_of
 from rocketns._fast.access.policy cimport copy_policy
 from rocketns._fast.codec.proxy_header cimport DETECTION_BYTES
 from rocketns._fast.codec.wire cimport (
@@ -28,8 +28,7 @@ from rocketns._fast.reactor.connection_table cimport (
     PROGRESS_BYTES, charge_bytes, close_connection, excess, note_progress, relieve
 )
 from rocketns._fast.reactor.reactor_state cimport (
-    FRAME_COST_BYTES, SCRATCH_BYTES, TLS_BYTES, Shared, assert_reactor, find_connection, flags_of_peer, must_wait,
-    notify_control
+    FRAME_COST_BYTES, SCRATCH_BYTES, TLS_BYTES, Shared, assert_reactor, find_connection, must_wait, notify_control
 )
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_MOD, EPOLLIN, EPOLLONESHOT, EPOLLOUT, epoll_ctl, epoll_event, monotonic_ms
@@ -138,11 +137,12 @@ cdef bint admit(Policy *policy, PolicyCopy *copy, Connection *connection) noexce
     Whether it may stay, and which of its lookups a reactor answers, is decided by its networks, once a policy.
     """
     cdef bint is_stranger
-    cdef int flags
+    cdef int flags = 0  # a peer without an address is in no network, not even in ::/0
     pthread_mutex_lock(&policy.mutex)
     copy_policy(policy, copy)
     connection.access_generation = <uint32_t>copy.generation
-    flags = flags_of_peer(policy, &connection.peer)
+    if connection.peer.has_address and policy.networks != NULL:
+        flags = flags_of(policy.networks, connection.peer.address, False)
     connection.is_guarded = policy.guards_lookups and not flags & MAY_LOOK_UP
     is_stranger = load(&policy.closes_strangers) and flags == 0
     pthread_mutex_unlock(&policy.mutex)
@@ -297,7 +297,6 @@ cdef void answer_deferred(Reactor *reactor) noexcept nogil:
         if (message.number > load(&reactor.rounds) or load(&shared.unapplied)) and monotonic_ms() < message.moment:
             return
         dequeue(&reactor.deferred)
-        reactor.deferred_count -= 1
         add(&shared.hosts.hosts[message.host].deferred, -1)
         add(&shared.deferred, -1)
         connection = find_connection(reactor, message.connection)
