@@ -76,7 +76,7 @@ Body = bytes | memoryview
 def read_compact(data: Body, known: RegisteredTopics | None = None) -> RegisterBrokerBody | None:
     """The body in plain JSON; None where the parser declines it, valid or not.
 
-    Topics that ``known`` knows unchanged are counted in `TopicTable.known` and left out of the table.
+    Topics that ``known`` knows unchanged are counted in `TopicTable.topics` and left out of the table.
     """
     parsed = registration.parse_json(data, queue_data, known)
     if parsed is None:

@@ -57,20 +57,15 @@ class TopicTable(Mapping[str, TopicConfig]):
 
     The key is nearly always the topic's name. A table of 10,000 topics is therefore two dicts, without an object for
     each topic: ``queues`` by key, and ``renamed``, the names that differ from their keys, in no particular order.
-    ``known`` counts topics that were left out because the tables already hold them unchanged.
+    ``topics`` counts also the ``known`` ones, which were left out because the tables already hold them unchanged.
     """
 
-    __slots__ = ("known", "queues", "renamed")
+    __slots__ = ("queues", "renamed", "topics")
 
     def __init__(self, queues: dict[str, QueueData], renamed: Mapping[str, str | None], known: int = 0) -> None:
         self.queues = queues
         self.renamed = renamed
-        self.known = known
-
-    @property
-    def topics(self) -> int:
-        """How many topics the registration has, including those that were left out."""
-        return len(self.queues) + self.known
+        self.topics = len(queues) + known
 
     @classmethod
     def of(cls, topics: Iterable[tuple[str, TopicConfig]]) -> TopicTable:
