@@ -204,7 +204,7 @@ def test_lookups_beyond_a_turn_are_answered_without_further_bytes(tmp_path: Path
 
 # The topics without a route that a reactor noted: whole names, a bounded table, and who replaces whom.
 
-PLACES = 128  # SETS * WAYS of routes/asked_topics.pxd
+PLACES = 128  # MISSED_MAX of routes/asked_topics.pxd
 TOPIC_BYTES_MAX = 255
 Row = tuple[str, int, int, bytes | None, int]
 

@@ -1,7 +1,7 @@
 """A table of networks: which flags an address has. Fixed once it is made, so all threads may read it."""
 
 from libc.stddef cimport size_t
-from libc.stdint cimport uint64_t, uint8_t
+from libc.stdint cimport uint8_t
 
 from rocketns._fast.system.sockets cimport sockaddr_storage
 
@@ -20,12 +20,15 @@ cpdef enum NetworkFlag:
     MAY_LOOK_UP = 1
     HAS_EVIDENCE = 2  # it belongs to a principal, so its connections are not closed as those of strangers
 
-# Two words of an address and of a mask, in the order of their bits.
+cdef extern from *:
+    """
+    typedef unsigned __int128 rocketns_bits;
+    """
+    ctypedef unsigned long long Bits "rocketns_bits"  # ADDRESS_BITS, in the order of an address
+
 cdef struct Network:
-    uint64_t first
-    uint64_t second
-    uint64_t first_mask
-    uint64_t second_mask
+    Bits address
+    Bits mask
     int flags
 
 cdef struct NetworkTable:

@@ -1,4 +1,4 @@
-"""Networks as pairs of words: an address is in one if its bits under the mask are equal.
+"""Networks as 128 bits: an address is in one if its bits under the mask are equal.
 
 An IPv4 address is in networks of IPv4 alone, as for control: ::/0 is everybody of IPv6, and nobody of IPv4.
 
@@ -6,7 +6,6 @@ The networks are compared one after another. A table of 300 costs 0.2 µs, one o
 connection and policy. Accepting a connection costs more.
 """
 
-from libc.stdint cimport UINT64_MAX
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcmp, memcpy
 
@@ -15,39 +14,31 @@ from rocketns._fast.system.sockets cimport AF_INET, AF_INET6, inet_pton
 cdef enum:
     IPV4_BITS = 32
 
-cdef uint64_t MAPPED_MASK = UINT64_MAX << IPV4_BITS  # of the second word: the prefix of ::ffff:0:0/96 ends there
 
-
-cdef inline uint64_t read_word(const uint8_t *data) noexcept nogil:
-    cdef uint64_t word = 0
+cdef inline Bits read_bits(const uint8_t *address) noexcept nogil:
+    cdef Bits bits = 0
     cdef int index
-    for index in range(8):
-        word = word << 8 | data[index]
-    return word
+    for index in range(ADDRESS_BYTES):
+        bits = bits << 8 | address[index]
+    return bits
 
 
-cdef inline uint64_t mask_of(int bits) noexcept nogil:
-    """A word whose first so many bits are 1, of 0 to 64 or more."""
-    if bits <= 0:
-        return 0
-    return UINT64_MAX if bits >= 64 else ~(UINT64_MAX >> bits)
+cdef inline Bits mask_of(int length) noexcept nogil:
+    """Of a prefix of so many bits."""
+    return ~<Bits>0 << (ADDRESS_BITS - length) if length else 0
 
 
 cdef int flags_of(const NetworkTable *table, const uint8_t *address, bint only_first) noexcept nogil:
     """Any thread. The flags of all networks that contain the address, together, or of the first one; 0 if none does."""
-    cdef uint64_t first = read_word(address), second = read_word(address + 8)
+    cdef Bits bits = read_bits(address)
     # An IPv4 address: the bits of ::ffff:0:0/96 count, whatever the mask says. So it is in no wider network of IPv6.
-    cdef uint64_t at_least = MAPPED_MASK if first == 0 and second >> IPV4_BITS == 0xFFFF else 0
+    cdef Bits at_least = mask_of(ADDRESS_BITS - IPV4_BITS) if is_ipv4(address) else 0
     cdef const Network *network
     cdef int flags = 0
     cdef size_t index
     for index in range(table.count):
         network = &table.networks[index]
-        if (
-            (first ^ network.first) & network.first_mask
-            | (second ^ network.second) & network.second_mask
-            | at_least & ~network.second_mask
-        ) == 0:
+        if ((bits ^ network.address) & network.mask | at_least & ~network.mask) == 0:
             flags |= network.flags
             if only_first:
                 break
@@ -58,7 +49,6 @@ cdef class Networks:
     def __cinit__(self, list networks not None):
         cdef bytes address
         cdef int bits, flags
-        cdef const uint8_t *start
         cdef Network *network
         if len(networks) > NETWORK_TABLE_MAX:
             raise ValueError(f"{len(networks)} networks: at most {NETWORK_TABLE_MAX} expected")
@@ -68,10 +58,8 @@ cdef class Networks:
         for address, bits, flags in networks:
             if len(address) != ADDRESS_BYTES or not 0 <= bits <= ADDRESS_BITS:
                 raise ValueError(f"an address of {len(address)} bytes, with a prefix of {bits} bits")
-            start, network = address, &self.table.networks[self.table.count]
-            network.first, network.second = read_word(start), read_word(start + 8)
-            network.first_mask, network.second_mask = mask_of(bits), mask_of(bits - 64)
-            network.flags = flags
+            network = &self.table.networks[self.table.count]
+            network.address, network.mask, network.flags = read_bits(address), mask_of(bits), flags
             self.table.count += 1
 
     def __dealloc__(self):

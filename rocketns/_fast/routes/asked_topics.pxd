@@ -5,9 +5,8 @@ the full one afterwards, when no reactor has it.
 
 The topics without a route that one reactor was asked for lately: a small table of fixed size.
 
-Names are the peers'. A topic has WAYS places, by its keyed hash. Where all are taken, a newcomer replaces one of them
-at random, if that one's host has as many topics in the table as the newcomer's, or more. So a host that makes names up
-replaces its own.
+Names are the peers'. Where all places are taken, a newcomer replaces one of them at random, if that one's host has as
+many topics in the table as the newcomer's, or more. So a host that makes names up replaces its own.
 
 A reactor notes with its `routes_mutex` held. Control copies and empties the table under the same mutex.
 """
@@ -83,8 +82,7 @@ cdef inline void count_lookup(
     count.misses += missed
 
 cdef enum:
-    SETS = 16
-    WAYS = 8
+    MISSED_MAX = 128
     HOST_NUMBERS = 8192  # as connections/hosts.pxd has them
     TOPIC_BYTES_MAX = 255  # no real topic has more
 
@@ -96,10 +94,10 @@ cdef struct Missed:
     uint8_t topic_length
     uint8_t topic[TOPIC_BYTES_MAX]
 
-# `hashes` has 0 where a place is free.
 cdef struct Missing:
-    uint64_t hashes[SETS * WAYS]
-    Missed rows[SETS * WAYS]
+    uint32_t count
+    uint64_t hashes[MISSED_MAX]
+    Missed rows[MISSED_MAX]
     uint16_t of_host[HOST_NUMBERS]  # topics in the table
     uint64_t chance
 

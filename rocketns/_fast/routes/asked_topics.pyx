@@ -108,41 +108,28 @@ cdef int drain_counts(
     return 0
 
 
-cdef uint32_t find_entry(Missing *missing, uint64_t hash, uint16_t host) noexcept nogil:
-    """Reactor thread only, with its mutex. The topic's place, or the one it takes; SETS * WAYS where it gets none."""
-    cdef uint32_t first = <uint32_t>((hash >> 32) % SETS) * WAYS, index  # the lowest bit is always set
-    cdef uint32_t free = SETS * WAYS
-    for index in range(first, first + WAYS):
-        if missing.hashes[index] == hash:
-            return index
-        if missing.hashes[index] == 0:
-            free = index
-    if free < SETS * WAYS:
-        return free
-    missing.chance = missing.chance * <uint64_t>6364136223846793005 + hash
-    index = first + <uint32_t>((missing.chance >> 33) % WAYS)
-    if missing.of_host[missing.rows[index].host] < missing.of_host[host]:
-        return SETS * WAYS
-    missing.of_host[missing.rows[index].host] -= 1
-    return index
-
-
 cdef void note_missed(
     Missing *missing, const RouteRequest *request, uint64_t hash, const Peer *peer, uint16_t host, uint64_t connection
 ) noexcept nogil:
     """Reactor thread only, with its mutex. ``hash`` is the keyed one of the topic, ``host`` the number of the peer's
     host.
 
-    Only a peer with many names spends more than a look at eight hashes.
+    Only a flood of names spends more than a look at some hashes.
     """
-    cdef uint32_t index
+    cdef uint32_t index = 0
     cdef Missed *row
-    hash |= 1
     if request.topic.length > TOPIC_BYTES_MAX:
         return
-    index = find_entry(missing, hash, host)
-    if index == SETS * WAYS:
-        return
+    while index < missing.count and missing.hashes[index] != hash:
+        index += 1
+    if index == MISSED_MAX:
+        missing.chance = missing.chance * <uint64_t>6364136223846793005 + hash
+        index = <uint32_t>((missing.chance >> 33) % MISSED_MAX)
+        if missing.of_host[missing.rows[index].host] < missing.of_host[host]:
+            return
+        missing.of_host[missing.rows[index].host] -= 1
+    elif index == missing.count:
+        missing.count += 1
     row = &missing.rows[index]
     if missing.hashes[index] != hash:
         missing.hashes[index] = hash
@@ -161,10 +148,9 @@ cdef int drain_missed(list rows, Missing *missing, pthread_mutex_t *mutex) excep
     taken = missing[0]
     memset(missing, 0, sizeof(Missing))
     pthread_mutex_unlock(mutex)
-    for index in range(SETS * WAYS):
+    for index in range(taken.count):
         row = &taken.rows[index]
-        if taken.hashes[index]:
-            topic = row.topic[:row.topic_length].decode("ascii")
-            peer = row.peer.address[:sizeof(row.peer.address)] if row.peer.has_address else None
-            rows.append((topic, row.lookups, row.connection, peer, row.host))
+        topic = row.topic[:row.topic_length].decode("ascii")
+        peer = row.peer.address[:sizeof(row.peer.address)] if row.peer.has_address else None
+        rows.append((topic, row.lookups, row.connection, peer, row.host))
     return 0
