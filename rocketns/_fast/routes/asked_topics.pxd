@@ -37,7 +37,7 @@ cdef struct Count:
     int16_t language_code
     uint16_t topic_length
     uint8_t *topic
-    char *client
+    const char *client  # behind the topic's bytes
 
 # Written by the reactor, under its `routes_mutex`. `rest_…` count what found no place: more keys than keys_max, or no
 # memory.

@@ -2,7 +2,7 @@
 
 from libc.stddef cimport size_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset, strdup
+from libc.string cimport memcpy, memset, strlen
 
 from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
 
@@ -26,7 +26,6 @@ cdef void free_counts(Counts *counts) noexcept nogil:
         return
     for index in range(counts.mask + 1):
         free(counts.table[index].topic)
-        free(counts.table[index].client)
     free(counts.table)
     counts.table = NULL
 
@@ -59,35 +58,22 @@ cdef Count *new_count(
 ) noexcept nogil:
     """Reactor thread only, with its mutex. A place for a new key; NULL where there is none."""
     cdef Count *count
+    cdef size_t length = request.topic.length, client_bytes = 0 if client == NULL else strlen(client) + 1
     cdef uint8_t *topic
-    cdef char *kept = NULL
     if counts.used >= counts.keys_max or (counts.used * 2 > counts.mask and not grow(counts)):
         return NULL
-    topic = <uint8_t *>malloc(request.topic.length)
-    if client != NULL:
-        kept = strdup(client)
-    if topic == NULL or (client != NULL and kept == NULL):
-        free(topic)
-        free(kept)
+    topic = <uint8_t *>malloc(length + client_bytes)
+    if topic == NULL:
         return NULL
-    memcpy(topic, request.topic.start, request.topic.length)
+    memcpy(topic, request.topic.start, length)
+    if client != NULL:
+        memcpy(topic + length, client, client_bytes)
     counts.used += 1
     count = free_entry(counts, hash)
-    count.hash, count.topic, count.topic_length = hash, topic, <uint16_t>request.topic.length
-    count.version, count.language_code, count.client = request.version, <int16_t>request.language_code, kept
+    count.hash, count.topic, count.topic_length = hash, topic, <uint16_t>length
+    count.client = NULL if client == NULL else <const char *>topic + length
+    count.version, count.language_code = request.version, <int16_t>request.language_code
     return count
-
-
-cdef int add_rows(list rows, const Counts *counts) except -1:
-    """Control only, on counts that no reactor has."""
-    cdef const Count *count
-    for index in range(counts.mask + 1):
-        count = &counts.table[index]
-        if count.topic != NULL:
-            topic = count.topic[:count.topic_length].decode("ascii")
-            client = None if count.client == NULL else count.client.decode("ascii", "replace")
-            rows.append((topic, client, count.language_code, count.version, count.lookups, count.misses))
-    return 0
 
 
 cdef int drain_counts(
@@ -95,13 +81,19 @@ cdef int drain_counts(
 ) except -1:
     """Control only. Tables are made and freed outside the mutex, which the reactor holds for each lookup."""
     cdef Counts old, new
+    cdef const Count *count
     if not make_counts(&new, counts.keys_max):
         raise MemoryError
     pthread_mutex_lock(mutex)
     old = counts[0]
     counts[0] = new
     pthread_mutex_unlock(mutex)
-    add_rows(rows, &old)
+    for index in range(old.mask + 1):
+        count = &old.table[index]
+        if count.topic != NULL:
+            topic = count.topic[:count.topic_length].decode("ascii")
+            client = None if count.client == NULL else count.client.decode("ascii", "replace")
+            rows.append((topic, client, count.language_code, count.version, count.lookups, count.misses))
     lookups[0] += old.rest_lookups
     misses[0] += old.rest_misses
     free_counts(&old)
