@@ -8,10 +8,10 @@ Over values, where there are many: queue ids, and values that are wanted as text
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport uint8_t
-from libc.string cimport memcpy
+from libc.stdint cimport int64_t, uint8_t
 
-from rocketns._fast.codec.compact_json cimport Cursor, cursor_of, left, skip_plain
+from rocketns._fast.codec.compact_json cimport Cursor, cursor_of, left, scan_long, skip_plain
+from rocketns._fast.codec.replies cimport put
 from rocketns._fast.system.stable_abi cimport writable
 
 
@@ -53,14 +53,11 @@ cdef inline void skip_blanks(Cursor *cursor) noexcept nogil:
 cdef bint read_numeric_key(Cursor *cursor, Cursor *key) noexcept nogil:
     """Blanks, a whole number and a colon. Where it is something else the cursor does not move."""
     cdef Cursor ahead = cursor[0]
+    cdef int64_t ignored
     skip_blanks(&ahead)
     key.at = ahead.at
-    if ahead.at < ahead.end and ahead.at[0] == c'-':
-        ahead.at += 1
-    if ahead.at >= ahead.end or not c'0' <= ahead.at[0] <= c'9':
+    if not scan_long(&ahead, &ignored):
         return False
-    while ahead.at < ahead.end and c'0' <= ahead.at[0] <= c'9':
-        ahead.at += 1
     key.end = ahead.at
     skip_blanks(&ahead)
     if ahead.at >= ahead.end or ahead.at[0] != c':':
@@ -71,11 +68,6 @@ cdef bint read_numeric_key(Cursor *cursor, Cursor *key) noexcept nogil:
 
 cdef inline bint is_structural(uint8_t byte) noexcept nogil:
     return is_mark(byte) or byte == c']' or byte == c'}'
-
-
-cdef inline uint8_t *put(uint8_t *out, const uint8_t *at, const uint8_t *end) noexcept nogil:
-    memcpy(out, at, <size_t>(end - at))
-    return out + (end - at)
 
 
 def compact(const unsigned char[::1] text):
@@ -90,17 +82,17 @@ def compact(const unsigned char[::1] text):
         skip_blanks(&cursor)
         if start < cursor.at:  # blanks between two words part them
             if out > first and cursor.at < cursor.end and not (is_structural(out[-1]) or is_structural(cursor.at[0])):
-                out = put(out, start, cursor.at)
+                out = put(out, start, <size_t>(cursor.at - start))
             continue
         cursor.at += 1
         out[0] = start[0]
         out += 1
         if start[0] == c'"':
             skip_string(&cursor)
-            out = put(out, start + 1, cursor.at)
+            out = put(out, start + 1, <size_t>(cursor.at - start) - 1)
         elif (start[0] == c'{' or start[0] == c',') and read_numeric_key(&cursor, &key):
             out[0] = c'"'
-            out = put(out + 1, key.at, key.end)
+            out = put(out + 1, key.at, left(&key))
             out[0] = c'"'
             out += 1
             keys += 1
