@@ -35,8 +35,8 @@ BLOCKS_MAX = 100_000
 """Topics of one registration. A plain one of 16 MiB has room for fewer, as brokers write them."""
 
 CONVERTED_VALUES_MAX = 10_000
-"""Topics of a plain registration that is not written as brokers write it, or entries of one map of queue ids whose
-values are not plain numbers."""
+"""Topics of a plain registration that is not written as brokers write it, and queue ids of one static topic: Python
+converts each of their values."""
 
 FILTER_SERVERS_MAX = 10_000
 """Filter servers of a registration."""

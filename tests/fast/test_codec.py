@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import struct
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,7 @@ from hypothesis import strategies as st
 from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame, json_header
 from rocketns._fast.codec import json_passes, wire
 from rocketns._fast.codec.json_passes import compact, count_values
-from rocketns.errors import BodyDecodeError
 from rocketns.protocol import bounds, spec
-from rocketns.protocol.body import decoding as mapping
-from rocketns.protocol.bounds import CONVERTED_VALUES_MAX
-from rocketns.protocol.json.fastjson import as_int
-from rocketns.protocol.json.lenient import NumberText
 from tests.protocol.strategies import INT_MAX, INT_MIN, any_bytes, ints, json_texts, json_values, mutated, texts
 from tests.support import frames as reference
 
@@ -228,36 +222,7 @@ def test_numeric_keys_of_any_bytes_get_quotes_like_the_pattern(text: bytes) -> N
     assert orjson.loads(compact(text) or text) == expected
 
 
-# Beans of parsed JSON: the compiled functions give the same result as Python's rules for one value.
-
-odd = st.one_of(json_values, st.integers(), st.sampled_from([True, "5", "", 2**31, -(2**31), -(2**31) - 1, [1]]),
-                st.integers().map(str).map(NumberText))  # fmt: skip
-
-
-def outcome(make: Any) -> Any:
-    with suppress(BodyDecodeError):
-        return make()
-    return "refused"
-
-
-@given(st.dictionaries(st.one_of(texts, st.integers().map(str)), odd, max_size=3))
-def test_queue_ids_are_those_of_the_reference(ids: dict[str, Any]) -> None:
-    slow = {}
-
-    def convert() -> Any:
-        for key, value in ids.items():
-            slow[mapping._map_int(key)] = mapping._map_int(value)
-        return slow
-
-    read = outcome(lambda: mapping.mapping_info_from_json({"currIdMap": ids}).curr_id_map)
-    assert read == outcome(convert)
-
-
-def test_odd_values_have_a_limit() -> None:
-    table = {str(number): "5" for number in range(CONVERTED_VALUES_MAX)}
-    assert len(json_passes.id_map(table, as_int)) == CONVERTED_VALUES_MAX
-    with pytest.raises(ValueError, match="more than"):
-        json_passes.id_map(table | {"x": "5"}, as_int)
+# Values of parsed JSON that are wanted as text.
 
 
 def floats_in(value: Any) -> list[float]:
@@ -297,5 +262,5 @@ def test_bounds_of_the_same_name_are_the_same_in_compiled_code_and_in_python() -
     compiled = Path(bounds.__file__).parents[1] / "_fast"
     sources = [path.read_text("utf-8") for path in compiled.rglob("*.p[yx][xd]")]
     found = {(name, int(text)) for source in sources for name, text in COMPILED.findall(source) if name in vars(bounds)}
-    assert {"BLOCKS_MAX", "CONVERTED_VALUES_MAX"} <= {name for name, _ in found}
+    assert {"BLOCKS_MAX", "MAPPINGS_MAX"} <= {name for name, _ in found}
     assert found <= vars(bounds).items()

@@ -16,11 +16,6 @@ def compact(text: bytes | bytearray | memoryview) -> bytes | None:
     If the result is JSON, the text is fastjson2's JSON with the same value.
     """
 
-def id_map(ids: dict[str, Any], lenient_int: Callable[[Any], int]) -> dict[int, int]:
-    """A map of 32-bit integers. ``lenient_int`` reads other keys and values than plain numbers. ValueError
-    where there are more of those than bounds.CONVERTED_VALUES_MAX.
-    """
-
 def shown(value: Any, levels: int, leaf: Callable[[Any], Any]) -> Any:
     """The value without null members; ``leaf`` replaces what is neither text, int, list nor object. RecursionError for
     more than ``levels`` levels.

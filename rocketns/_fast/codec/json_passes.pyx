@@ -3,8 +3,7 @@
 Over text: how many values there are; and the form without blanks and with quotes around numeric keys. Both skip strings
 as standard JSON has them, and take a few nanoseconds a byte whatever the bytes are.
 
-Over values, where there are many: queue ids, and values that are wanted as text. Each takes what brokers write at some
-100 ns a value, and gives anything else to the Python function that is passed in.
+Over values, where there are many: the longest name, and values that are wanted as text.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -97,54 +96,6 @@ def compact(const unsigned char[::1] text):
             out += 1
             keys += 1
     return None if keys == 0 and out - first == text.shape[0] else first[:out - first]
-
-
-cdef enum:
-    CONVERTED_VALUES_MAX = 10_000  # each is some microseconds of Python
-    INT_MAX = 0x7FFFFFFF
-    DIGITS_MAX = 9  # so many digits are an int for sure
-
-
-cdef inline bint is_int(value) except -1:
-    """Whether as_int would return the value itself."""
-    cdef long long number
-    if type(value) is not int:
-        return False
-    try:
-        number = value
-    except OverflowError:
-        return False
-    return -INT_MAX - 1 <= number <= INT_MAX
-
-
-cdef inline int count_lenient(int *lenient_values) except -1:
-    lenient_values[0] += 1
-    if lenient_values[0] > CONVERTED_VALUES_MAX:
-        raise ValueError(f"more than {CONVERTED_VALUES_MAX} values that are no plain numbers")
-    return 0
-
-
-cdef inline bint is_short_number(str text) except -1:
-    """Whether text is at most DIGITS_MAX digits."""
-    cdef Py_UCS4 char
-    if not 0 < len(text) <= DIGITS_MAX:
-        return False
-    for char in text:
-        if not c'0' <= char <= c'9':
-            return False
-    return True
-
-
-def id_map(dict ids, lenient_int):
-    cdef dict found = {}
-    cdef int lenient_values = 0
-    for key, value in ids.items():
-        if type(key) is str and is_short_number(<str>key) and is_int(value):
-            found[int(key)] = value
-        else:
-            count_lenient(&lenient_values)
-            found[lenient_int(key)] = lenient_int(value)
-    return found
 
 
 def longest(dict texts not None):

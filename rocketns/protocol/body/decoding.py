@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sized
 from contextlib import contextmanager
 from typing import Any
 
-from rocketns._fast.codec import json_passes
 from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.errors import BodyDecodeError, NullRefused
 from rocketns.protocol.body.route import (
@@ -17,7 +16,7 @@ from rocketns.protocol.body.route import (
     TopicRouteData,
     queue_data,
 )
-from rocketns.protocol.bounds import MAPPINGS_MAX, QUEUE_DATAS_MAX
+from rocketns.protocol.bounds import CONVERTED_VALUES_MAX, MAPPINGS_MAX, QUEUE_DATAS_MAX
 from rocketns.protocol.codes import METADATA_SCOPE_GLOBAL
 from rocketns.protocol.json import fastjson
 from rocketns.protocol.names import check_name
@@ -30,15 +29,6 @@ def java_errors() -> Iterator[None]:
         yield
     except BodyDecodeError as error:
         raise BodyDecodeError(f"{error.java_class}: {error.remark}") from error
-
-
-@contextmanager
-def compiled_errors() -> Iterator[None]:
-    """Compiled readers refuse with a ValueError."""
-    try:
-        yield
-    except ValueError as error:
-        raise BodyDecodeError(str(error)) from error
 
 
 def check_count(values: Sized, most: int, of_what: str) -> None:
@@ -104,12 +94,11 @@ def mapping_infos_from_json(value: Any) -> dict[str, TopicQueueMappingInfo] | No
 def mapping_info_from_json(fields: dict[str, Any]) -> TopicQueueMappingInfo:
     """TopicQueueMappingInfo from its JSON object; missing fields keep the class defaults."""
     ids = fastjson.as_object(fields.get("currIdMap", {}))
-    with compiled_errors():
-        id_map = None if ids is None else json_passes.id_map(ids, _map_int)
+    check_count(ids or (), CONVERTED_VALUES_MAX, "queue ids of a static topic")
     return TopicQueueMappingInfo(
         topic=fastjson.exact_text(fields.get("topic")),
         bname=fastjson.exact_text(fields.get("bname")),
-        curr_id_map=id_map,
+        curr_id_map=None if ids is None else {_map_int(key): _map_int(value) for key, value in ids.items()},
         dirty=fastjson.as_bool(fields.get("dirty")),
         epoch=fastjson.as_long(fields.get("epoch")),
         scope=fastjson.exact_text(fields.get("scope", METADATA_SCOPE_GLOBAL)),

@@ -19,7 +19,6 @@ from rocketns._fast.codec.registration import RegisteredTopics as RegisteredTopi
 from rocketns.errors import BodyDecodeError, NullRefused
 from rocketns.protocol.body.decoding import (
     check_count,
-    compiled_errors,
     data_version_from_json,
     java_errors,
     mapping_info_from_json,
@@ -232,8 +231,10 @@ def decode_blocks(
     """``mappings``: the section of static topics must be there. ``now_ms`` as in `decode_plain`, ``known`` as in
     `read_compact`.
     """
-    with compiled_errors():
+    try:
         blocks = registration.read_blocks(data, mappings, queue_data, known)
+    except ValueError as error:
+        raise BodyDecodeError(str(error)) from error
     if blocks is None:
         return decode_blocks(data, mappings, now_ms)
     stamp, queues, unchanged, filters, infos = blocks

@@ -33,6 +33,7 @@ _NUMBER = re.compile(r"([+-]?)([0-9]*)(\.[0-9]*)?(?:[eE]([+-]?[0-9]+)?[+-]?)?")
 _WORDS = {"": 0, "null": 0, "true": 1, "false": 0}
 _BOOLEANS = {"": False, "1": True, "0": False, "Y": True, "N": False}
 _PLAIN_NUMBER = re.compile(r"(?:0|[1-9][0-9]*)(?:\.[0-9]{1,6})?")  # BigDecimal.toString changes nothing
+_INT_DIGITS = 9  # so many are an int for sure
 _DIGITS_MAX = 20  # one more than a long has: enough to see that it overflows
 _SHOWN_MAX = 64
 SAFE_LONG_MAX = (1 << 53) - 1  # standard mode quotes longs beyond it (JSONWriter.Feature.BrowserCompatible)
@@ -90,6 +91,8 @@ def _within(number: int, low: int, high: int) -> int:
 
 def _of_text(text: str, low: int, high: int) -> int:
     """JSONReader.readNumber0, which reads the same in quotes and without."""
+    if len(text) <= _INT_DIGITS and text.isdecimal() and text.isascii():
+        return int(text)
     if text in _WORDS:
         return _WORDS[text]
     match = _NUMBER.fullmatch(text) if len(text) <= NUMBER_CHARACTERS_MAX else None
