@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from heapq import merge
+from operator import itemgetter
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -37,6 +40,12 @@ class JournalOffset(NamedTuple):
     day: str
     before: str
     looks: int = 0
+
+    @classmethod
+    def at(cls, ns: str, boot: int, files: Mapping[int, FolderFile]) -> JournalOffset:
+        """The beginning of a boot's first file."""
+        number, file = min(files.items())
+        return cls(ns, boot, number, 0, file.day, file.day)
 
     @property
     def since(self) -> str:
@@ -71,106 +80,66 @@ class JournalPoll(NamedTuple):
 
 
 def look(folder: Folder, offsets: Iterable[JournalOffset], bytes_max: int = BYTES_MAX) -> JournalPoll:
-    """Read what was written since the places. ``folder`` holds v=1."""
+    """Read what was written since the offsets, in the order of the journals' times, so that none is far ahead when the
+    bytes are used up. ``folder`` holds v=1."""
     known = {(position.ns, position.boot): position for position in offsets}
+    first = dict(sorted(known, reverse=True))
     readers = [
-        _Reader(folder, _start(known, ns, boot, files), files)
+        _Reader(folder, files, known.get((ns, boot)) or JournalOffset.at(ns, boot, files))
         for (ns, boot), files in sorted(_files(folder, known.values()).items())
-        if not _is_past(known, ns, boot)
+        if boot >= first.get(ns, boot)  # one before all that are known was read, and forgotten
     ]
-    texts = _read_in_order(readers, bytes_max)
+    texts: list[Text] = []
+    size = 0
+    for _time, text in merge(*(reader.texts() for reader in readers), key=itemgetter(0)):
+        if size >= bytes_max:
+            break
+        texts.append(text)
+        size += len(text.data)
     after = known | {(reader.position.ns, reader.position.boot): reader.position for reader in readers}
-    opened = frozenset(reader.position.ns for reader in readers if reader.is_open and reader.waiting is None)
-    pending = frozenset(reader.position.ns for reader in readers if reader.waiting is not None)
+    opened = frozenset(reader.position.ns for reader in readers if reader.is_done and reader.is_open)
+    pending = frozenset(reader.position.ns for reader in readers if not reader.is_done)
     return JournalPoll(texts, _latest(after), opened, pending)
 
 
-def _read_in_order(readers: list[_Reader], bytes_max: int) -> list[Text]:
-    """The journals in the order of their times, so that none is far ahead when the bytes are used up."""
-    texts: list[Text] = []
-    size = 0
-    while size < bytes_max:
-        ready = [reader for reader in readers if reader.waiting is not None]
-        if not ready:
-            break
-        text = min(ready, key=lambda reader: reader.time).read_next()
-        texts.append(text)
-        size += len(text.data)
-    return texts
-
-
+@dataclass
 class _Reader:
-    """The files of one boot. ``waiting``: the next lines, None if there are none; ``time``: of their first record."""
+    """The files of one boot. ``position``: before the first lines that were not passed on; ``is_done``: no lines are
+    left; ``is_open``: the last file is not closed."""
 
-    def __init__(self, folder: Folder, position: JournalOffset, files: Mapping[int, FolderFile]) -> None:
-        self._folder, self._files = folder, files
-        self.position = position
-        self.is_open = False
-        self.time = 0
-        self.waiting: Text | None = None
-        self._advance()
+    folder: Folder
+    files: Mapping[int, FolderFile]
+    position: JournalOffset
+    is_done: bool = False
+    is_open: bool = False
 
-    def read_next(self) -> Text:
-        """The next lines. Call it only if there are some."""
-        text = self.waiting
-        assert text is not None
-        file = self._files[self.position.number]
-        if file.is_open:
-            self.position = self.position._replace(offset=self.position.offset + len(text.data), looks=0)
-            self.waiting = None
-        else:
-            self._pass(file)
-            self._advance()
-        return text
-
-    def _pass(self, file: FolderFile) -> None:
-        number = self.position.number + 1
-        self.position = self.position._replace(number=number, offset=0, before=self.position.day, day=file.day, looks=0)
-
-    def _advance(self) -> None:
-        """Find the next lines, over files that have no more."""
-        self.waiting = None
-        while (file := self._next()) is not None:
-            data = self._folder.part(file.name, self.position.offset)
-            self.is_open = file.is_open and data is not None
-            if data is None:  # it is closed now, and has another name
-                return
+    def texts(self) -> Iterator[tuple[int, Text]]:
+        """The time of the first record, and the lines, of each file."""
+        time = 0
+        while (file := self._file()) and (data := self.folder.part(file.name, self.position.offset)) is not None:
+            following = self.position._replace(
+                number=self.position.number + 1, offset=0, before=self.position.day, day=file.day, looks=0
+            )
             if file.is_open:
                 data = data[: data.rfind(b"\n") + 1]
+                following = self.position._replace(offset=self.position.offset + len(data), looks=0)
             if data:
-                first = _TIME.search(data)
-                self.time = int(first[1]) if first else self.time
-                self.waiting = Text(self.position.ns, file.day, data)
-                return
+                time = int(first[1]) if (first := _TIME.search(data)) else time
+                yield time, Text(self.position.ns, file.day, data)
+            self.position, self.is_open = following, file.is_open
             if file.is_open:
-                return
-            self._pass(file)
+                break
+        self.is_done = True
 
-    def _next(self) -> FolderFile | None:
-        """The file of the place, or of the next number if it is missing for good."""
-        if self.position.number in self._files:
-            return self._files[self.position.number]
-        later = min((number for number in self._files if number > self.position.number), default=None)
-        if later is None:
-            return None
-        self.position = self.position._replace(looks=self.position.looks + 1)
-        if self.position.looks < MISSING_LOOKS:
-            return None
-        self.position = self.position._replace(number=later, offset=0, looks=0)
-        return self._files[later]
-
-
-def _start(
-    known: Mapping[tuple[str, int], JournalOffset], ns: str, boot: int, files: Mapping[int, FolderFile]
-) -> JournalOffset:
-    first = min(files)
-    return known.get((ns, boot)) or JournalOffset(ns, boot, first, 0, files[first].day, files[first].day)
-
-
-def _is_past(known: Mapping[tuple[str, int], JournalOffset], ns: str, boot: int) -> bool:
-    """Whether the boot is before all that are known of its name server: it was read, and forgotten."""
-    boots = [number for name, number in known if name == ns]
-    return bool(boots) and boot < min(boots)
+    def _file(self) -> FolderFile | None:
+        """The file of the position, or of the next number if it is missing for good."""
+        later = min((number for number in self.files if number >= self.position.number), default=None)
+        if later is not None and later != self.position.number:
+            self.position = self.position._replace(looks=self.position.looks + 1)
+            if self.position.looks < MISSING_LOOKS:
+                return None
+            self.position = self.position._replace(number=later, offset=0, looks=0)
+        return None if later is None else self.files[later]
 
 
 def _latest(offsets: Mapping[tuple[str, int], JournalOffset]) -> list[JournalOffset]:
