@@ -54,9 +54,9 @@ cdef enum Stage:
 # Waiting input begins with the first byte of a frame. Of a TLS connection the input is plain text, and the output is
 # records.
 cdef struct Connection:
-    # The connection itself: on its way to another thread, its kind is MOVE until control knows it. It waits in the
-    # reactor's ring for control to catch up, or in the handshake thread's for its turn. Its end goes to control as CLOSED
-    # or REFUSED, and control frees it: so nothing can fail then. Its host is the one that it has claimed.
+    # The connection itself. Its kind is MOVE until control knows it: it may be on its way to another thread. It waits
+    # in the reactor's ring for control to catch up, or in the handshake thread's for its turn. Its end goes to control
+    # as CLOSED or REFUSED, and control frees it: nothing can fail then. Its host is the one that it has claimed.
     Message message
     # Who it is.
     int fd

@@ -1,8 +1,8 @@
 """The table of hosts: for each, the bytes that its connections hold, its tokens, and counts of its work that is queued.
 
 A host has a place as long as it has a connection or work, and afterwards until another one needs the place. Places are
-found by a keyed hash of the host's address, so nobody can choose addresses for one place. Where all places of a set have
-connections, a further host shares one of them.
+found by a keyed hash of the host's address, so nobody can choose addresses for one place. Where all places of a set
+have connections, a further host shares one of them.
 
 A bucket of tokens is one number: the time until which its tokens are spent (the virtual scheduling of ITU-T I.371, also
 called GCRA). It is full when that time is over, so a host that asked for nothing in the last second needs no bucket.

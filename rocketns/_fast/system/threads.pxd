@@ -49,8 +49,8 @@ cdef extern from *:
     """
     void count_one "rocketns_count_one"(int64_t *count) noexcept nogil
 
-# Zeroed memory is a mutex that is not locked, as PTHREAD_MUTEX_INITIALIZER says in glibc and in musl. None has anything to
-# free.
+# Zeroed memory is a mutex that is not locked, as PTHREAD_MUTEX_INITIALIZER says in glibc and in musl. None has anything
+# to free.
 cdef extern from "<pthread.h>" nogil:
     ctypedef struct pthread_mutex_t:
         pass
