@@ -1,1 +1,1 @@
-"""A reactor's connections: buffers, what a connection holds, the messages to and from control."""
+"""A reactor's connections: buffers, hosts and what they hold, messages to and from control, lists of what waits."""
