@@ -12,7 +12,7 @@ import pytest
 
 from rocketns.collect.arguments import parse as collector_parse
 from rocketns.pipeline.cli.arguments import duration, instant, parse
-from rocketns.pipeline.cli.audit import main
+from rocketns.pipeline.cli.audit import explained, main
 from rocketns.pipeline.cli.collecting import collected, journal_of, with_unread
 from rocketns.pipeline.cli.spark import check_extra
 from rocketns.pipeline.contract.terms import BadInput
@@ -190,3 +190,15 @@ def test_history_before_a_kept_head_cannot_be_rewritten(
 
 def test_a_head_of_another_name_server_is_none_of_this_chain(tmp_path: Path, head: str) -> None:
     assert verify(tmp_path, "--head", head.replace("n1:", "n2:")) == 1
+
+
+def test_an_error_of_a_python_process_of_sparks_is_shown_without_its_stacks() -> None:
+    error = RuntimeError(
+        "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
+        '  File "worker.py", line 4207, in invoke_udf\n    import pyarrow\n'
+        "ModuleNotFoundError: No module named 'pyarrow'\n\n\tat org.apache.spark.api.python.PythonRunner\n"
+    )
+    said = (
+        "RuntimeError: An exception was thrown from the Python worker:\nModuleNotFoundError: No module named 'pyarrow'"
+    )
+    assert explained(error) == said

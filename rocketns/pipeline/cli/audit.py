@@ -39,8 +39,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def explained(error: BaseException) -> str:
-    """The first lines of an error, without the Java stack that Spark adds."""
-    lines = [line for line in str(error).splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    """The first lines of an error, without the stacks that Java and a Python process of Spark's add."""
+    lines = [line for line in str(error).splitlines() if line.strip() and line[0] not in " \t"]
+    lines = [line for line in lines if not line.startswith(("at ", "Traceback "))]
     return f"{type(error).__name__}: " + ("\n".join(lines[:6]) or "no message")
 
 
