@@ -184,7 +184,7 @@ cdef enum:
     GENERATION_BITS = 32
     DESCRIPTOR_BITS = 24  # `connections_max` is a million at most
     REACTOR_SHIFT = GENERATION_BITS + DESCRIPTOR_BITS
-    DESCRIPTORS_BESIDE_MAX = 4096  # of the process that are no connections: files, and other sockets
+    DESCRIPTORS_BESIDE_MAX = 16_384  # that are no connections of reactors; `outgoingConnectionsMax` is 10,000 at most
 
 # The epoll ids of the listening sockets and of the inbox's eventfd. No connection has them.
 cdef extern from "<stdint.h>" nogil:
