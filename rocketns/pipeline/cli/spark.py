@@ -103,7 +103,7 @@ def is_here(options: argparse.Namespace, path: str) -> bool:
 
 
 def check_extra() -> None:
-    """BadInput if what the extra spark brings is missing. Nothing is imported here: pandas alone takes half a second."""
+    """BadInput if what the extra spark brings is missing. Nothing is imported: pandas alone takes half a second."""
     for module in NEEDED:
         if find_spec(module) is None:
             raise BadInput(_(MISSING_EXTRA) % {"module": module, "command": install_command("spark")})
