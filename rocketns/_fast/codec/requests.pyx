@@ -48,8 +48,7 @@ cdef enum:
 cdef enum:
     TOPIC = 1
     ACCEPT_STANDARD_JSON_ONLY = 2
-    ZONE = 4
-    ANNOUNCED = 8
+    ANNOUNCED = 4
 
 
 cdef inline bint is_printable(const Text *text) noexcept nogil:
@@ -74,50 +73,26 @@ cdef inline bint scan_printable(Cursor *cursor, Text *text) noexcept nogil:
     return take(cursor, c'"')
 
 
-cdef inline int member_of(const Text *key) noexcept nogil:
-    """The member of this name; 0 for any other."""
-    if key.length == 4:
-        return CODE if is_text(key, "code", 4) else FLAG if is_text(key, "flag", 4) else 0
-    if key.length == 6:
-        return OPAQUE if is_text(key, "opaque", 6) else REMARK if is_text(key, "remark", 6) else 0
-    if key.length == 7:
-        return VERSION if is_text(key, "version", 7) else 0
-    if key.length == 8:
-        return LANGUAGE if is_text(key, "language", 8) else 0
-    if key.length == 9:
-        return EXT_FIELDS if is_text(key, "extFields", 9) else 0
-    return SERIALIZE_TYPE if is_text(key, "serializeTypeCurrentRPC", 23) else 0
-
-
-cdef inline int ext_field(const Text *key) noexcept nogil:
-    if is_text(key, "topic", 5):
-        return TOPIC
-    if is_text(key, "acceptStandardJsonOnly", 22):
-        return ACCEPT_STANDARD_JSON_ONLY
-    if is_text(key, "__ZONE_MODE", 11) or is_text(key, "__ZONE_NAME", 11):
-        return ZONE
-    return ANNOUNCED if is_text(key, "announcedAddresses", 18) else 0
-
-
 cdef bint read_ext_field(RouteRequest *request, const Text *key, const Text *value, int *seen) noexcept nogil:
     """One ext field; False where a lookup with it needs the reference."""
-    cdef int field = ext_field(key)
-    if field == 0:
+    cdef int field
+    cdef bint is_read
+    if is_text(key, "topic", 5):
+        field, request.topic = TOPIC, value[0]
+        is_read = 0 < value.length <= TOPIC_BYTES_MAX and is_printable(value)
+    elif is_text(key, "acceptStandardJsonOnly", 22):
+        field, request.standard = ACCEPT_STANDARD_JSON_ONLY, is_text(value, "true", 4)
+        is_read = request.standard or is_text(value, "false", 5)
+    elif is_text(key, "announcedAddresses", 18):
+        field, request.wants_announced = ANNOUNCED, is_text(value, "true", 4)
+        is_read = request.wants_announced or is_text(value, "false", 5)
+    else:
         if is_text(key, "Signature", 9) and value.length:
             request.is_signed, request.signature = True, value[0]
-        return True
-    if seen[0] & field or field == ZONE:
-        return False
+        return not is_text(key, "__ZONE_MODE", 11) and not is_text(key, "__ZONE_NAME", 11)
+    is_read = is_read and not seen[0] & field
     seen[0] |= field
-    if field == TOPIC:
-        request.topic = value[0]
-        return 0 < value.length <= TOPIC_BYTES_MAX and is_printable(value)
-    if field == ANNOUNCED:
-        request.wants_announced = is_text(value, "true", 4)
-        return request.wants_announced or is_text(value, "false", 5)
-    if is_text(value, "true", 4):
-        request.standard = True
-    return request.standard or is_text(value, "false", 5)
+    return is_read
 
 
 cdef bint scan_ext_fields(Cursor *cursor, RouteRequest *request) noexcept nogil:
@@ -141,43 +116,36 @@ cdef int language_code(const Text *text) noexcept nogil:
     return NO_LANGUAGE
 
 
-cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcept nogil:
-    cdef Text text
-    if member == CODE:
-        return scan_int(cursor, &request.code)
-    if member == FLAG:
-        return scan_int(cursor, &request.flag)
-    if member == OPAQUE:
-        request.opaque_digits.start = cursor.at
-        if not scan_int(cursor, &request.opaque):
-            return False
-        request.opaque_digits.length = <size_t>(cursor.at - request.opaque_digits.start)
-        return True
-    if member == VERSION:
-        return scan_int(cursor, &request.version)
-    if member == LANGUAGE:
-        if not scan_printable(cursor, &text):
-            return False
-        request.language_code = language_code(&text)
-        return True
-    if member == EXT_FIELDS:
-        request.ext.start = cursor.at
-        if not scan_ext_fields(cursor, request):
-            return False
-        request.ext.length = <size_t>(cursor.at - request.ext.start)
-        return True
-    if member == SERIALIZE_TYPE:
-        return scan_printable(cursor, &text)
-    return member == REMARK and skip_value(cursor, 0, False)
-
-
 cdef bint read_json(Cursor *cursor, RouteRequest *request) noexcept nogil:
-    cdef Text key
+    cdef Text key, text
     cdef int seen = 0, member
+    cdef bint is_read
     cdef Reading reading = NOT_BEGUN
     while next_member(cursor, &reading, &key):
-        member = member_of(&key)
-        if seen & member or not scan_member(cursor, request, member):
+        if is_text(&key, "code", 4):
+            member, is_read = CODE, scan_int(cursor, &request.code)
+        elif is_text(&key, "flag", 4):
+            member, is_read = FLAG, scan_int(cursor, &request.flag)
+        elif is_text(&key, "opaque", 6):
+            request.opaque_digits.start = cursor.at
+            member, is_read = OPAQUE, scan_int(cursor, &request.opaque)
+            request.opaque_digits.length = <size_t>(cursor.at - request.opaque_digits.start)
+        elif is_text(&key, "version", 7):
+            member, is_read = VERSION, scan_int(cursor, &request.version)
+        elif is_text(&key, "language", 8):
+            member, is_read = LANGUAGE, scan_printable(cursor, &text)
+            request.language_code = language_code(&text) if is_read else NO_LANGUAGE
+        elif is_text(&key, "extFields", 9):
+            request.ext.start = cursor.at
+            member, is_read = EXT_FIELDS, scan_ext_fields(cursor, request)
+            request.ext.length = <size_t>(cursor.at - request.ext.start)
+        elif is_text(&key, "serializeTypeCurrentRPC", 23):
+            member, is_read = SERIALIZE_TYPE, scan_printable(cursor, &text)
+        elif is_text(&key, "remark", 6):
+            member, is_read = REMARK, skip_value(cursor, 0, False)
+        else:
+            return False
+        if not is_read or seen & member:
             return False
         seen |= member
     take(cursor, c'\n')  # the C++ client's writer ends with it
