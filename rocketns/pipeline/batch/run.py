@@ -44,7 +44,6 @@ from rocketns.pipeline.jobs.topics import (
     topics,
     uncovered,
     user_topics_of_brokers,
-    without_unread,
 )
 from rocketns.pipeline.jobs.unwritable import unwritable
 from rocketns.pipeline.jobs.windows import divergences, key_windows, topic_segments
@@ -201,7 +200,7 @@ class BaseTables(NamedTuple):
     lives: Sequence[Row]
     topics: DataFrame
     doubts: DataFrame | None
-    system_topics: DataFrame
+    system_topics: Set[str]
     callers: DataFrame
     uncovered: Set[Uncovered]
     clocks: Sequence[Row]
@@ -247,7 +246,7 @@ def _state(read: RunInput, seen: Observation, request: Request, results: Results
         lives=results.rows("broker_intervals"),
         topics=results.frame("topic_intervals"),
         doubts=topic_doubts(of_topics) if lossy else None,
-        system_topics=results.materialize(system_topics(results.frame("broker_intervals"))),
+        system_topics=system_topics(results.rows("broker_intervals")),
         callers=results.materialize(callers(lookups, seen)),
         uncovered=uncovered(
             plain_rows(covered(lookups, seen)), known.uptime, seen, request.dead_days
@@ -266,9 +265,9 @@ def _divergence(state: BaseTables, seen: Observation, request: Request, results:
     results.save("divergences", divergences(windows, state.stalls))
     segments = results.save("topic_segments", topic_segments(state.topics, up, windows, seen))
     members = results.save("group_members", group_members(state.callers))
-    read = without_unread(segments, state.system_topics, members)
-    results.save("impact", impact(read, request.groups, results.checkpoint, members))
-    results.save("imbalance", imbalance(read, state.lives))
+    system = state.system_topics
+    results.save("impact", impact(segments, request.groups, results.checkpoint, members, system))
+    results.save("imbalance", imbalance(segments, state.lives, members, system))
     shut = unwritable(state.topics, state.system_topics, seen, request.min_window)
     results.save("unwritable", shut)
 

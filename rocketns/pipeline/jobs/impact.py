@@ -25,8 +25,8 @@ queues.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache, partial
 from itertools import accumulate, pairwise, product
 from operator import itemgetter
@@ -39,7 +39,7 @@ from pyspark.sql.types import ArrayType, IntegerType
 from rocketns.pipeline.contract.frames import Checkpoint, Row, by_group, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import GROUP_MEMBERS, IMBALANCE, IMPACT
 from rocketns.pipeline.jobs.allocation import STRATEGIES, Outcome, Shape, model_outcome, real_outcome
-from rocketns.pipeline.jobs.topics import WRITE
+from rocketns.pipeline.jobs.topics import WRITE, is_unread
 
 READ = 4  # the bit of ``p`` without which a consumer leaves a broker's queues out
 # Read queues of a topic at a name server. A broker may say that it has 2**31 - 1, and each one is looked at.
@@ -59,18 +59,20 @@ OUTCOMES = columns(
 
 
 def impact(
-    read_segments: DataFrame,
+    topic_segments: DataFrame,
     group_sizes: Sequence[int],
     checkpoint: Checkpoint,
-    group_members: DataFrame | None = None,
+    group_members: DataFrame,
+    system_topics: Set[str] = frozenset(),
 ) -> DataFrame:
-    """IMPACT of TOPIC_SEGMENTS and, for real assignments, GROUP_MEMBERS. ``group_sizes``: numbers of consumers.
+    """IMPACT of TOPIC_SEGMENTS and, for real assignments, GROUP_MEMBERS. ``group_sizes``: numbers of consumers. Without
+    the ``system_topics`` that nobody reads.
 
     A model row needs two consumers, since one alone always agrees with itself. A real row needs the view of every
     member, so there is none while a member asks a name server that was down or had no route.
     """
-    members = {} if group_members is None else {"members": group_members}
-    views = checkpoint(by_group("topic", _views_of_topic, VIEWS, segments=read_segments, **members))
+    work = partial(_views_of_topic, system_topics)
+    views = checkpoint(by_group("topic", work, VIEWS, segments=topic_segments, members=group_members))
     sizes = sorted({c for c in group_sizes if c > 1})
     outcomes = _outcomes(views.select(*CASE).distinct().toArrow().to_pylist(), sizes)
     joined = views.join(F.broadcast(frame_of(views.sparkSession, [*outcomes], OUTCOMES)), [*CASE], "inner")
@@ -124,9 +126,9 @@ def read_views(views: Iterable[Row]) -> ReadViews | None:
     return ReadViews(names, shape, {ns: shape.index(counts) for ns, counts in counted.items()})
 
 
-def _views_of_topic(topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+def _views_of_topic(system_topics: Set[str], topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
     """Its rows of VIEWS. A member counts where it was in the middle of the segment."""
-    for segment in rows["segments"]:
+    for segment in () if is_unread(topic, system_topics, rows["members"]) else rows["segments"]:
         views = read_views(segment["views"])
         if views is None:
             continue
@@ -134,7 +136,7 @@ def _views_of_topic(topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[R
         differing = {"topic": topic, "t1": t1, "t2": t2, "names": views.names, "shape": views.shape}
         yield {**differing, "choice": ()}
         groups = defaultdict[str, list[tuple[str, int | None]]](list)
-        for member in rows.get("members", ()):
+        for member in rows["members"]:
             if member["t1"] <= (t1 + t2) // 2 < member["t2"]:
                 groups[member["group"]].append((member["client"], views.view_of.get(member["ns"])))
         for group, members in groups.items():
@@ -171,15 +173,22 @@ def _asked(callers: DataFrame) -> DataFrame:
 MASTER = 0
 
 
-def imbalance(read_segments: DataFrame, broker_intervals: Iterable[Row]) -> DataFrame:
+def imbalance(
+    topic_segments: DataFrame,
+    broker_intervals: Iterable[Row],
+    group_members: DataFrame,
+    system_topics: Set[str] = frozenset(),
+) -> DataFrame:
     """IMBALANCE of TOPIC_SEGMENTS, with the masters from BROKER_INTERVALS. A segment is cut where a master comes or
-    goes, and each piece has rows of its own. Where no view has a writable queue, all figures are null."""
+    goes, and each piece has rows of its own. Where no view has a writable queue, all figures are null. Without the
+    ``system_topics`` that none of the GROUP_MEMBERS reads."""
     lives = defaultdict[tuple[str, str], list[tuple[int, int]]](list)
     for row in broker_intervals:
         if row["bid"] == MASTER:
             lives[row["ns"], row["broker"]].append((row["t1"], row["t2"]))
     masters = {key: Lives.of(spans) for key, spans in lives.items()}
-    return by_group("topic", partial(_imbalance_of_topic, masters), IMBALANCE, segments=read_segments)
+    work = partial(_imbalance_of_topic, masters, system_topics)
+    return by_group("topic", work, IMBALANCE, segments=topic_segments, members=group_members)
 
 
 class Lives(NamedTuple):
@@ -207,11 +216,11 @@ class Lives(NamedTuple):
 
 
 def _imbalance_of_topic(
-    masters: Mapping[tuple[str, str], Lives], topic: str, rows: Mapping[str, Sequence[Row]]
+    masters: Mapping[tuple[str, str], Lives], system_topics: Set[str], topic: str, rows: Mapping[str, Sequence[Row]]
 ) -> Iterator[Row]:
     """Its rows of IMBALANCE. An empty view does not count: a running client keeps its last route."""
     nobody = Lives((), (), ())
-    for segment in rows["segments"]:
+    for segment in () if is_unread(topic, system_topics, rows["members"]) else rows["segments"]:
         used = {
             (known["ns"], entry["broker"]): entry["w"] if entry["p"] & WRITE else 0
             for known in segment["views"]
@@ -226,9 +235,11 @@ def _imbalance_of_topic(
 
 def _shares(writable: Mapping[tuple[str, str], int]) -> Iterator[Row]:
     """broker and the figures of IMBALANCE. ``writable``: by name server and broker the write queues of a producer."""
-    queues, weighted, most = Counter[str](), defaultdict[str, float](float), Counter[str]()
+    queues = dict.fromkeys((ns for ns, _broker in writable), 0)
     for (ns, _broker), w in writable.items():
         queues[ns] += w
+    weighted = dict.fromkeys((broker for _ns, broker in writable), 0.0)
+    most = dict.fromkeys(weighted, 0)
     for (ns, broker), w in writable.items():
         weighted[broker] += w / queues[ns] if queues[ns] else 0.0
         most[broker] = max(most[broker], w)

@@ -18,13 +18,14 @@ from functools import partial
 from itertools import product
 from statistics import median
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.frames import (
     Observation,
     Row,
     by_group,
+    columns,
     conform,
     each,
     plain_rows,
@@ -36,35 +37,35 @@ from rocketns.pipeline.jobs.tallies import named
 # A name server that was up for less time of a day is not expected to journal lookups on that day.
 COVERED_US = 3_600_000_000
 # org.apache.rocketmq.common.topic.TopicValidator, 5.5.0
-SYSTEM_TOPICS = [
+SYSTEM_TOPICS = {
     "TBW102", "SCHEDULE_TOPIC_XXXX", "BenchmarkTest", "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC",
     "RMQ_SYS_TRACE_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "RMQ_SYS_ROCKSDB_TRANS_OP_HALF_TOPIC",
     "TRANS_CHECK_MAX_TIME_TOPIC", "SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT", "CHECKPOINT_TOPIC",
-]  # fmt: skip
+}  # fmt: skip
 SYSTEM_PREFIX = "rmq_sys_"
 WRITE = 2  # the bit of ``p`` without which nothing can be sent
 BROKERS_MAX, SAMPLE_MAX = 16, 5  # names of a row
 
 
-def system_topics(broker_intervals: DataFrame) -> DataFrame:
-    """topic: the topics that each broker makes for itself: its name, its cluster's name, the cluster's reply topic."""
-    cluster, reply = F.col("cluster"), F.concat("cluster", F.lit("_REPLY_TOPIC"))
-    names = F.explode(F.array("broker", cluster, reply))
-    return broker_intervals.select("cluster", "broker").distinct().select(names.alias("topic")).distinct()
+def system_topics(broker_intervals: Iterable[Row]) -> frozenset[str]:
+    """The topics that each broker makes for itself: its name, its cluster's name, the cluster's reply topic. From rows
+    with ``cluster`` and ``broker``."""
+    named = {(row["cluster"], row["broker"]) for row in broker_intervals}
+    return frozenset(name for cluster, broker in named for name in (broker, cluster, f"{cluster}_REPLY_TOPIC"))
 
 
-def without_unread(segments: DataFrame, system_topics: DataFrame, members: DataFrame) -> DataFrame:
-    """``segments`` (topic, …) without system topics that no ``members`` (topic, …) looked up. Every broker makes them
-    for itself, so they would hide the topics that matter to consumers."""
-    kinds = with_kind(segments.select("topic").distinct(), system_topics)
-    unread = kinds.where("kind = 'system'").join(F.broadcast(members.select("topic").distinct()), "topic", "left_anti")
-    return segments.join(F.broadcast(unread), "topic", "left_anti")
+def kind_of(topic: str, system_topics: Set[str]) -> str:
+    """The kind of a topic; ``system_topics`` as the function of that name returns it."""
+    if topic.startswith(("%RETRY%", "%DLQ%")):
+        return "retry" if topic.startswith("%RETRY%") else "dlq"
+    is_system = topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_PREFIX) or topic in system_topics
+    return "system" if is_system else "user"
 
 
-def with_kind(frame: DataFrame, system_topics: DataFrame) -> DataFrame:
-    """``frame`` (topic, …) with its ``kind``; ``system_topics`` as the function of that name gives it."""
-    own = F.broadcast(system_topics.select("topic", F.lit(True).alias("own")))
-    return frame.join(own, "topic", "left").withColumn("kind", _kind(F.col("topic"), F.col("own"))).drop("own")
+def is_unread(topic: str, system_topics: Set[str], members: Sequence[Row]) -> bool:
+    """Whether it is a system topic that none of its ``members`` looked up. Every broker makes them for itself, so they
+    would hide the topics that matter to consumers."""
+    return not members and kind_of(topic, system_topics) == "system"
 
 
 def topics(
@@ -72,7 +73,7 @@ def topics(
     broker_intervals: Iterable[Row],
     ns_uptime: Iterable[Row],
     callers: DataFrame,
-    system_topics: DataFrame,
+    system_topics: Set[str],
     observation: Observation,
 ) -> DataFrame:
     """TOPICS: each topic that a broker had or a client asked for. ``callers``: CALLERS.
@@ -82,12 +83,13 @@ def topics(
     to."""
     end = max((up["t2"] for up in ns_uptime), default=0)
     masters = frozenset(row["broker"] for row in broker_intervals if row["bid"] == 0 and row["t2"] >= end)
-    work = partial(_row_of_topic, masters, end, observation.t1)
-    found = by_group("topic", work, TOPICS, intervals=topic_intervals, asked=named(callers))
-    return conform(with_kind(found.drop("kind"), system_topics), TOPICS)
+    work = partial(_row_of_topic, masters, system_topics, end, observation.t1)
+    return by_group("topic", work, TOPICS, intervals=topic_intervals, asked=named(callers))
 
 
-def _row_of_topic(masters: Set[str], end: int, t1: int, topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+def _row_of_topic(
+    masters: Set[str], system_topics: Set[str], end: int, t1: int, topic: str, rows: Mapping[str, Sequence[Row]]
+) -> Iterator[Row]:
     """Its row of TOPICS. ``end``: when the last name server's state is known; ``t1``: the end of the observation."""
     lives, asked = rows["intervals"], rows["asked"]
     last = max((row["t2"] for row in lives), default=t1)
@@ -100,7 +102,8 @@ def _row_of_topic(masters: Set[str], end: int, t1: int, topic: str, rows: Mappin
     queues = sum(read.values())
     serving = sorted(broker for broker, w in writable.items() if w > 0 and broker in masters)
     yield {
-        "topic": topic, "served": len(serving), "brokers": serving[:BROKERS_MAX], "queues": queues,
+        "topic": topic, "kind": kind_of(topic, system_topics),
+        "served": len(serving), "brokers": serving[:BROKERS_MAX], "queues": queues,
         "skew": max(read.values()) * len(read) / queues if queues else None,
         "created": min((row["t1"] for row in lives), default=None),
         "removed": last if last_unknown < last < t1 else None,
@@ -141,38 +144,23 @@ def uncovered(
 
 
 def user_topics_of_brokers(
-    topic_intervals: DataFrame, system_topics: DataFrame, observation: Observation
+    topic_intervals: DataFrame, system_topics: Set[str], observation: Observation
 ) -> dict[str, Row]:
     """By broker a row of topics, queues, topic_sample: the user topics that it had at any time, their read queues, each
     topic with its largest number, and their first names. What is at stake if it goes."""
-    had = (
-        topic_intervals.where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))
-        .groupBy("broker", "topic")
-        .agg(F.max("r").alias("r"))
-    )
-    is_user = F.col("kind") == "user"
-    names = F.sort_array(F.collect_list(F.when(is_user, F.col("topic"))))
-    of_users = F.coalesce(F.sum(F.when(is_user, F.col("r"))), F.lit(0))
-    of_brokers = (
-        with_kind(had, system_topics)
-        .groupBy("broker")
-        .agg(
-            F.count_if(is_user).alias("topics"),
-            of_users.alias("queues"),
-            F.slice(names, 1, SAMPLE_MAX).alias("topic_sample"),
-        )
-    )
-    return {row["broker"]: row for row in plain_rows(of_brokers)}
+    seen = topic_intervals.where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))
+    had = seen.groupBy("broker", "topic").agg(F.max("r").alias("r"))
+    found = by_group("broker", partial(_user_topics_of_broker, system_topics), USER_TOPICS, had=had)
+    return {row["broker"]: row for row in plain_rows(found)}
 
 
-def _kind(topic: Column, own: Column) -> Column:
-    system = topic.isin(SYSTEM_TOPICS) | topic.startswith(SYSTEM_PREFIX) | own
-    return (
-        F.when(topic.startswith("%RETRY%"), "retry")
-        .when(topic.startswith("%DLQ%"), "dlq")
-        .when(system, "system")
-        .otherwise("user")
-    )
+USER_TOPICS = columns("broker:string topics:long queues:long topic_sample:strings")
+
+
+def _user_topics_of_broker(system_topics: Set[str], broker: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+    users = {row["topic"]: row["r"] for row in rows["had"] if kind_of(row["topic"], system_topics) == "user"}
+    sample = sorted(users)[:SAMPLE_MAX]
+    yield {"broker": broker, "topics": len(users), "queues": sum(users.values()), "topic_sample": sample}
 
 
 HISTORY_HOURS = 168
@@ -183,19 +171,17 @@ SPREADS = 5
 MAD_SCALE = 1.4826
 
 
-def missing_topics(hours: DataFrame, system_topics: DataFrame) -> DataFrame:
+def missing_topics(hours: DataFrame, system_topics: Set[str]) -> DataFrame:
     """MISSING_TOPICS, of HOURS, a row for each flagged (topic, hour). Clients themselves look up system topics such as
     TBW102 where a topic is missing, so those are no finding."""
     # No other topic can be flagged.
     most = F.max("miss").over(Window.partitionBy("topic"))
     missed = hours.withColumn("most", most).where(F.col("most") >= MISSES_MIN).drop("most")
-    flagged = by_group("topic", _missing_hours, MISSING_TOPICS, hours=missed)
-    with_kinds = with_kind(flagged.withColumnRenamed("kind", "flag").drop("topic_kind"), system_topics)
-    return conform(with_kinds.withColumnsRenamed({"kind": "topic_kind", "flag": "kind"}), MISSING_TOPICS)
+    return by_group("topic", partial(_missing_hours, system_topics), MISSING_TOPICS, hours=missed)
 
 
-def _missing_hours(topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
-    """Its rows of MISSING_TOPICS, without the topic's kind."""
+def _missing_hours(system_topics: Set[str], topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+    """Its rows of MISSING_TOPICS."""
     by_hour = {row["hour"]: row for row in rows["hours"]}
     misses: list[int] = []
     is_first = True
@@ -211,6 +197,7 @@ def _missing_hours(topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Ro
                 yield {
                     "topic": topic, "hour": hour * HOUR_US, "kind": kind, "miss": miss, "n": by_hour[hour]["n"],
                     "ns": by_hour[hour]["ns"], "hours": len(past), "bound": bound,
+                    "topic_kind": kind_of(topic, system_topics),
                     **({"median": usual, "mad": spread} if past else {}),
                 }  # fmt: skip
             is_first = False

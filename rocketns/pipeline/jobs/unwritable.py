@@ -7,7 +7,7 @@ broker registers as read-only from the beginning is meant to be so, and does not
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 from rocketns.pipeline.contract.frames import Observation, Row, by_group, columns
 from rocketns.pipeline.contract.schema import UNWRITABLE
 from rocketns.pipeline.contract.terms import MIN_WINDOW_US
-from rocketns.pipeline.jobs.topics import SAMPLE_MAX, WRITE, with_kind
+from rocketns.pipeline.jobs.topics import SAMPLE_MAX, WRITE, kind_of
 
 TOGETHER_US = 10_000_000  # topics that lose it, and have it again, within this time make one row
 # Of one topic. alone: no other broker could be sent its messages at any time of it.
@@ -29,11 +29,11 @@ SPANS = columns(
 
 
 def unwritable(
-    topic_intervals: DataFrame, system_topics: DataFrame, observation: Observation, min_window_us: int = MIN_WINDOW_US
+    topic_intervals: DataFrame, system_topics: Set[str], observation: Observation, min_window_us: int = MIN_WINDOW_US
 ) -> DataFrame:
     """UNWRITABLE, of at least ``min_window_us``."""
-    users = with_kind(topic_intervals, system_topics).where("kind = 'user'")
-    spans = by_group("topic", partial(_spans_of_topic, observation, min_window_us), SPANS, intervals=users)
+    work = partial(_spans_of_topic, system_topics, observation, min_window_us)
+    spans = by_group("topic", work, SPANS, intervals=topic_intervals)
     return by_group("broker", _rows_of_broker, UNWRITABLE, spans=spans)
 
 
@@ -42,9 +42,11 @@ def _may(row: Row) -> bool:
 
 
 def _spans_of_topic(
-    seen: Observation, min_window_us: int, topic: str, rows: Mapping[str, Sequence[Row]]
+    system_topics: Set[str], seen: Observation, min_window_us: int, topic: str, rows: Mapping[str, Sequence[Row]]
 ) -> Iterator[Row]:
-    """Its rows of SPANS."""
+    """Its rows of SPANS, if users made it."""
+    if kind_of(topic, system_topics) != "user":
+        return
     in_order = sorted(rows["intervals"], key=itemgetter("broker", "ns", "t1"))
     for broker, of_broker in groupby(in_order, key=itemgetter("broker")):
         own = list(of_broker)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import product
 from operator import attrgetter, itemgetter
@@ -30,12 +30,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.clocks import OBSERVED
-from rocketns.pipeline.contract.frames import Observation, Row, by_group, conform
+from rocketns.pipeline.contract.frames import Observation, Row, by_group
 from rocketns.pipeline.contract.schema import DIVERGENCES, KEY_WINDOWS, TOPIC_SEGMENTS
 from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, MIN_WINDOW_US
 from rocketns.pipeline.jobs.clocks import Clocks, apart, may_differ, widest
 from rocketns.pipeline.jobs.timeline import VALUE, Point, Step, Timeline, in_order, server_steps, timelines, value_of
-from rocketns.pipeline.jobs.topics import SAMPLE_MAX, with_kind
+from rocketns.pipeline.jobs.topics import SAMPLE_MAX, kind_of
 
 TIME = attrgetter("t")
 SAME_REQUEST_US = 1_000_000  # a down and the tdel that it causes are written within this time
@@ -48,8 +48,9 @@ class Judge(NamedTuple):
     servers: Mapping[str, Sequence[Step]]
     seen: Observation
     min_window: int
-    downs: Mapping[tuple[str, str], Sequence[tuple[int, int]]]
-    clocks: Clocks | None
+    system_topics: Set[str]
+    downs: Mapping[tuple[str, str], Sequence[tuple[int, int]]] = {}
+    clocks: Clocks | None = None
 
 
 def key_windows(
@@ -61,10 +62,10 @@ def key_windows(
     *,
     topic_doubts: DataFrame | None = None,
     clock_days: Sequence[Row] | None = None,
-    system_topics: DataFrame | None = None,
+    system_topics: Set[str] = frozenset(),
 ) -> DataFrame:
     """KEY_WINDOWS of at least ``min_window_us``. A window is cut where doubt begins or ends. Without the broker
-    intervals ``gap`` is null, without the doubts and the clocks ``doubt``, without the system topics ``kind``."""
+    intervals ``gap`` is null, without the doubts and the clocks ``doubt``."""
     downs = defaultdict[tuple[str, str], list[tuple[int, int]]](list)
     for row in broker_intervals:
         if row["gap"] is not None:
@@ -73,14 +74,14 @@ def key_windows(
         widest(clock_days) > min_window_us or any(row["method"] == OBSERVED for row in clock_days)
     )
     clocks = Clocks(clock_days) if clock_days is not None and suspect else None
-    judge = Judge(server_steps(ns_uptime), observation, min_window_us, dict(downs), clocks)
+    judge = Judge(server_steps(ns_uptime), observation, min_window_us, system_topics, dict(downs), clocks)
     frames = {"intervals": topic_intervals} | ({} if topic_doubts is None else {"doubts": topic_doubts})
-    windows = by_group("topic", partial(windows_of_topic, judge), KEY_WINDOWS, **frames)
-    return windows if system_topics is None else conform(with_kind(windows.drop("kind"), system_topics), KEY_WINDOWS)
+    return by_group("topic", partial(windows_of_topic, judge), KEY_WINDOWS, **frames)
 
 
 def windows_of_topic(judge: Judge, topic: str, rows: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
     """Its rows of KEY_WINDOWS."""
+    kind = kind_of(topic, judge.system_topics)
     early = max((row[name] or 0 for row in rows["intervals"] for name in ("t1_early", "t2_early")), default=0)
     for broker, timeline in timelines(rows["intervals"], judge.servers, rows.get("doubts", ())).items():
         for window in _differences(timeline):
@@ -91,7 +92,7 @@ def windows_of_topic(judge: Judge, topic: str, rows: Mapping[str, Sequence[Row]]
                 gap = max((gap for _t, gap in written_with), default=None)
                 unclear = window["doubt"] is None and _may_be_clocks(window, timeline, judge, early)
                 doubt = CLOCKS if unclear else window["doubt"]
-                yield window | {"topic": topic, "broker": broker, "gap": gap, "doubt": doubt, "kind": None}
+                yield window | {"topic": topic, "broker": broker, "gap": gap, "doubt": doubt, "kind": kind}
 
 
 # Whether the name servers differ.
@@ -105,6 +106,8 @@ def _differences(timeline: Timeline) -> Iterator[dict[str, Any]]:
     for t, points in in_order((ns, point) for ns, of_server in timeline.items() for point in of_server):
         turned = [(ns, point) for ns, point in points if point.changes(now.get(ns))]
         now.update(points)
+        if not turned:
+            continue
         surely = len({point.value for point in now.values() if point.sure}) > 1
         perhaps = len({point.value for point in now.values() if point.known}) > 1
         differ = SURELY if surely else PERHAPS if perhaps else AGREE
@@ -204,6 +207,7 @@ def _views(timelines: Mapping[str, Timeline]) -> list[tuple[int, list[Row]]]:
         for broker, timeline in timelines.items() for ns, of_server in timeline.items() for point in of_server
     ]  # fmt: skip
     shown: defaultdict[str, dict[str, Row]] = defaultdict(dict)
+    of_servers: dict[str, Row] = {}
     views: list[tuple[int, list[Row]]] = []
     for t, at_once in in_order(points):
         for (broker, ns), point in at_once:
@@ -213,10 +217,9 @@ def _views(timelines: Mapping[str, Timeline]) -> list[tuple[int, list[Row]]]:
                 shown[ns].pop(broker, None)
             else:
                 shown[ns][broker] = {"broker": broker, **dict(zip(VALUE, point.value, strict=True))}
-        now: list[Row] = [
-            {"ns": ns, "view": [view for _broker, view in sorted(of_server.items())]}
-            for ns, of_server in sorted(shown.items())
-        ]
+        for ns in {ns for (_broker, ns), _point in at_once}:
+            of_servers[ns] = {"ns": ns, "view": [view for _broker, view in sorted(shown.get(ns, {}).items())]}
+        now = [of_servers[ns] for ns in sorted(shown)]
         if not views or views[-1][1] != now:
             views.append((t, now))
     return views

@@ -22,7 +22,7 @@ first watermark are continued. The result is the windows of a whole run, whereve
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
@@ -256,7 +256,9 @@ def routes_at(values: DataFrame, servers: Servers) -> DataFrame:
     )  # fmt: skip
 
 
-def windows_between(values: DataFrame, before: DataFrame, servers: Servers, *, every: bool) -> DataFrame:
+def windows_between(
+    values: DataFrame, before: DataFrame, servers: Servers, system_topics: Set[str], *, every: bool
+) -> DataFrame:
     """WINDOWS that were open between the last watermark and this one, and recently ended windows of ``before``.
 
     The moment before the last watermark counts, too, because what happened at it is seen only now. ``every``: look at
@@ -269,7 +271,7 @@ def windows_between(values: DataFrame, before: DataFrame, servers: Servers, *, e
     changes = looked_at.withColumns({"ts": since, "early": F.coalesce("early", F.lit(0))})
     uptime = servers.uptime(start)
     spans = {(up["ns"], up["boot"]): BootSpan(up["t1"], up["t2"], up["end_cause"]) for up in uptime}
-    judge = Judge(server_steps(uptime), Observation(start, servers.watermark), 1, {}, None)
+    judge = Judge(server_steps(uptime), Observation(start, servers.watermark), 1, system_topics)
     work = partial(_continued, spans, judge)
     found = by_group("topic", work, WINDOWS, changes=changes, opened=before.where(is_open))
     return found.unionByName(remembered(before.where(~is_open), servers))

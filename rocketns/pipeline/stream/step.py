@@ -12,13 +12,13 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract.frames import Row, any_of, columns, frame_of, plain_rows
+from rocketns.pipeline.contract.frames import Row, any_of, plain_rows
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.contract.terms import GRACE_US, GROUP_SIZES, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.jobs.allocation import STRATEGIES, model_outcome
 from rocketns.pipeline.jobs.impact import read_views
 from rocketns.pipeline.jobs.state import Boot, Snapshot
-from rocketns.pipeline.jobs.topics import system_topics, with_kind
+from rocketns.pipeline.jobs.topics import system_topics
 from rocketns.pipeline.jobs.windows import divergences
 from rocketns.pipeline.stream import conditions
 from rocketns.pipeline.stream.conditions import changes
@@ -113,7 +113,10 @@ def step(memory: Memory, new: New, limits: StreamLimits, store: Store) -> tuple[
     routes, windows = memory.tables["routes"], memory.tables["windows"]
     if moved:
         values = remembered_and_new(routes, due)
-        routes, windows = routes_at(values, now), windows_between(values, windows, now, every=every)
+        routes, windows = (
+            routes_at(values, now),
+            windows_between(values, windows, now, system_topics(members), every=every),
+        )
     elif memory.windows:  # no record changes routes, as in most batches: open windows stay open
         windows = remembered(windows, now)
     after = {"waiting": read.where(~is_due), "routes": routes, "windows": windows}
@@ -121,7 +124,7 @@ def step(memory: Memory, new: New, limits: StreamLimits, store: Store) -> tuple[
     may_differ = moved or memory.windows > 0
     current = [
         *map(conditions.partition, partitions(members, now, limits.grace)),
-        *map(conditions.divergence, _divergences(memory, tables, members, now, limits) if may_differ else []),
+        *map(conditions.divergence, _divergences(memory, tables, now, limits) if may_differ else []),
         *conditions.silences(now),
         *conditions.kills(now, memory.boots),
         *conditions.losses(new.losses, now),
@@ -148,18 +151,13 @@ def _incidents(windows: DataFrame, now: Servers, limits: StreamLimits) -> list[L
     return plain_rows(lately)
 
 
-def _divergences(
-    memory: Memory, tables: Mapping[str, DataFrame], members: Iterable[Row], now: Servers, limits: StreamLimits
-) -> list[Line]:
+def _divergences(memory: Memory, tables: Mapping[str, DataFrame], now: Servers, limits: StreamLimits) -> list[Line]:
     """Rows of DIVERGENCES; those that go on, and have no alert yet, with ``orphaned`` and ``twice``: how many queues of
     user topics no consumer takes, and more than one, by the batch's model and the routes at the watermark."""
     known = {alert["key"] for alert in memory.alerts if alert["kind"] == "divergence"}
-    spark, names = tables["windows"].sparkSession, columns("cluster:string broker:string")
-    brokers = frame_of(spark, list({(row["cluster"], row["broker"]) for row in members}), names)
-    windows = with_kind(tables["windows"].drop("kind"), system_topics(brokers))
-    found = _incidents(windows, now, limits)
+    found = _incidents(tables["windows"], now, limits)
     new = [row for row in found if row["open"] and conditions.divergence_key(row) not in known]
-    harmed = _harm(windows, tables["routes"], now) if new else []
+    harmed = _harm(tables["windows"], tables["routes"], now) if new else []
     for row in new:
         same = (one for one in harmed if (one["broker"], one["cause"]) == (row["broker"], row["cause"]))
         topics = {one["topic"]: one for one in same if row["t1"] <= one["t1"] <= row["t2"]}

@@ -160,7 +160,8 @@ BOTH, A = {"broker-a": 4, "broker-b": 4}, {"broker-a": 4}
 
 def impact_of(spark: SparkSession, segments: Sequence[Segment], groups: Sequence[int] = (2,)) -> dict[Any, Any]:
     """(topic, strategy, c) -> row."""
-    found = impact(segments_frame(spark, segments), groups, cut).collect()
+    nobody = frame_of(spark, [], GROUP_MEMBERS)
+    found = impact(segments_frame(spark, segments), groups, cut, nobody).collect()
     return {(row.topic, row.strategy, row.c): row for row in found}
 
 
@@ -255,8 +256,9 @@ def test_how_unevenly_producers_write(spark: SparkSession) -> None:
     members = [
         {"ns": ns, "broker": broker, "bid": bid, "t1": t1 * SECOND, "t2": 100 * SECOND} for ns, broker, bid, t1 in lives
     ]
+    nobody = frame_of(spark, [], GROUP_MEMBERS)
     found = [(row[0], row[1] // SECOND, *row[2:]) for row in rows(
-        imbalance(windows, members), "topic", "t1", "broker", "share", "fair", "tvd", "peak", "no_share_ns"
+        imbalance(windows, members, nobody), "topic", "t1", "broker", "share", "fair", "tvd", "peak", "no_share_ns"
     )]  # fmt: skip
     assert [row for row in found if row[0] in ("split", "none")] == [
         ("none", 0, "broker-a", None, None, None, None, ["n1", "n2"]),

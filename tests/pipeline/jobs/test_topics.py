@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from rocketns.pipeline.contract.frames import Observation, columns, frame_of, plain_rows
-from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, TOPIC_INTERVALS
+from rocketns.pipeline.contract.frames import Observation, plain_rows
+from rocketns.pipeline.contract.schema import EVENTS, TOPIC_INTERVALS
 from rocketns.pipeline.contract.terms import DAY_US, HOUR_US
 from rocketns.pipeline.jobs.tallies import callers, covered, hours
 from rocketns.pipeline.jobs.topics import (
     dead_topics,
+    kind_of,
     missing_topics,
     system_topics,
     topics,
     uncovered,
     user_topics_of_brokers,
-    with_kind,
 )
 from tests.pipeline.frames import Row, frame, rows
 
@@ -38,18 +37,15 @@ def every_day(ns: str) -> list[Row]:
     return [asked("busy", day + 0.5, 1, ns) for day in range(10)]
 
 
-@pytest.fixture(scope="module")
-def names(spark: SparkSession) -> DataFrame:
-    return system_topics(frame(spark, BROKER_INTERVALS, BROKERS)).cache()
+NAMES = system_topics(BROKERS)
 
 
-def test_topics_of_brokers_and_consumers_have_kinds_of_their_own(spark: SparkSession, names: DataFrame) -> None:
+def test_topics_of_brokers_and_consumers_have_kinds_of_their_own() -> None:
     kinds = {
         "orders": "user", "b1": "system", "c": "system", "c_REPLY_TOPIC": "system", "rmq_sys_x": "system",
         "TBW102": "system", "%RETRY%g": "retry", "%DLQ%g": "dlq", "RETRY": "user",
     }  # fmt: skip
-    found = with_kind(frame_of(spark, [(topic,) for topic in kinds], columns("topic:string")), names)
-    assert dict(rows(found, "topic", "kind")) == kinds
+    assert {topic: kind_of(topic, NAMES) for topic in kinds} == kinds
 
 
 def listed(broker: str, bid: int = 0, t2: float = 10) -> Row:
@@ -59,7 +55,6 @@ def listed(broker: str, bid: int = 0, t2: float = 10) -> Row:
 
 def every_topic(
     spark: SparkSession,
-    names: DataFrame,
     there: list[Row],
     asked_for: DataFrame | None = None,
     brokers: list[Row] | None = None,
@@ -68,12 +63,10 @@ def every_topic(
     """TOPICS; by default n1 lists b1 and b2, and nobody asks."""
     lookups = callers(frame(spark, EVENTS, []), SEEN) if asked_for is None else asked_for
     members = [listed("b1"), listed("b2")] if brokers is None else brokers
-    return topics(frame(spark, TOPIC_INTERVALS, there), members, up or UP, lookups, names, SEEN)
+    return topics(frame(spark, TOPIC_INTERVALS, there), members, up or UP, lookups, NAMES, SEEN)
 
 
-def test_a_topic_is_removed_when_its_last_interval_is_closed_by_a_removal(
-    spark: SparkSession, names: DataFrame
-) -> None:
+def test_a_topic_is_removed_when_its_last_interval_is_closed_by_a_removal(spark: SparkSession) -> None:
     up = [UP[0], {**UP[1], "t2": 3 * DAY_US, "end_cause": "stop"}]
     there = [
         present("kept", 1),
@@ -82,7 +75,7 @@ def test_a_topic_is_removed_when_its_last_interval_is_closed_by_a_removal(
         present("gone", 2, 3, "expired", ns="n2"),
         present("unknown", 2, 3, "stop", ns="n2"),
     ]
-    found = every_topic(spark, names, there, up=up)
+    found = every_topic(spark, there, up=up)
     assert rows(found, "topic", "kind", "served", "queues", "created", "removed") == [
         ("gone", "user", 0, 0, 2 * DAY_US, 4 * DAY_US),
         ("kept", "user", 1, 4, DAY_US, None),
@@ -90,31 +83,29 @@ def test_a_topic_is_removed_when_its_last_interval_is_closed_by_a_removal(
     ]
 
 
-def test_a_broker_serves_a_topic_with_a_master_and_queues_that_may_be_written_to(
-    spark: SparkSession, names: DataFrame
-) -> None:
+def test_a_broker_serves_a_topic_with_a_master_and_queues_that_may_be_written_to(spark: SparkSession) -> None:
     """All have the topic at the end; where name servers differ, the largest number of queues counts."""
     brokers = [listed(name) for name in ("a", "b", "reads", "empty")]
     brokers += [listed("slave", bid=1), listed("gone", t2=9), listed("gone", bid=1)]
     of_brokers = {"a": {}, "b": {"r": 8}, "reads": {"p": 4}, "empty": {"w": 0}, "slave": {}, "gone": {}}
     there = [present("t", broker=name, **more) for name, more in of_brokers.items()]
     there += [present("t", broker="b", r=2, ns="n2"), present("alone", broker="a"), present("was", 0, 9, broker="a")]
-    found = every_topic(spark, names, there, brokers=brokers)
+    found = every_topic(spark, there, brokers=brokers)
     assert rows(found, "topic", "served", "brokers", "queues", "skew") == [
         ("alone", 1, ["a"], 4, 1.0), ("t", 2, ["a", "b"], 28, 8 / (28 / 6)), ("was", 0, [], 0, None),
     ]  # fmt: skip
 
 
-def test_lookups_of_a_topic_count_whether_or_not_a_broker_has_it(spark: SparkSession, names: DataFrame) -> None:
+def test_lookups_of_a_topic_count_whether_or_not_a_broker_has_it(spark: SparkSession) -> None:
     events = [asked("a", 1, 5), asked("b", 1, 20) | {"miss": 20}, asked("b", 2, 10, "n2"), asked("*", 1, 9)]
     lookups = callers(frame(spark, EVENTS, events), SEEN)
-    found = every_topic(spark, names, [present("a"), present("quiet")], lookups)
+    found = every_topic(spark, [present("a"), present("quiet")], lookups)
     assert rows(found, "topic", "n", "miss", "last_lookup", "created") == [
         ("a", 5, 0, DAY_US, 0), ("b", 30, 20, 2 * DAY_US, None), ("quiet", 0, 0, None, 0),
     ]  # fmt: skip
 
 
-def test_what_is_at_stake_are_the_user_topics_that_a_broker_ever_had(spark: SparkSession, names: DataFrame) -> None:
+def test_what_is_at_stake_are_the_user_topics_that_a_broker_ever_had(spark: SparkSession) -> None:
     there = [
         present("t", 0, 5, r=8),
         present("t", 5, r=2),
@@ -122,7 +113,7 @@ def test_what_is_at_stake_are_the_user_topics_that_a_broker_ever_had(spark: Spar
         present("b1"),
         present("TBW102", broker="b2"),
     ]
-    found = user_topics_of_brokers(frame(spark, TOPIC_INTERVALS, there), names, SEEN)
+    found = user_topics_of_brokers(frame(spark, TOPIC_INTERVALS, there), NAMES, SEEN)
     assert found == {
         "b1": {"broker": "b1", "topics": 2, "queues": 12, "topic_sample": ["t", "u"]},
         "b2": {"broker": "b2", "topics": 0, "queues": 0, "topic_sample": []},
@@ -135,27 +126,25 @@ def tallies(spark: SparkSession, events: list[Row]) -> tuple[DataFrame, list[Row
     return callers(told, SEEN), plain_rows(covered(told, SEEN))
 
 
-def test_dead_is_who_was_there_all_the_days_and_was_asked_for_on_none(spark: SparkSession, names: DataFrame) -> None:
+def test_dead_is_who_was_there_all_the_days_and_was_asked_for_on_none(spark: SparkSession) -> None:
     there = [present("dead"), present("busy"), present("young", 4), present("gone", 0, 9, "admin"), present("old"),
               present("%DLQ%g")]  # fmt: skip
     events = [*every_day("n1"), *every_day("n2"), asked("old", 2.9), asked("dead", 11)]
     lookups, hours = tallies(spark, events)
     nowhere = uncovered(hours, UP, SEEN, 7)
-    found = dead_topics(every_topic(spark, names, there, lookups), nowhere, SEEN)
+    found = dead_topics(every_topic(spark, there, lookups), nowhere, SEEN)
     assert rows(found, "topic", "kind", "last_lookup") == [
         ("%DLQ%g", "dlq", None), ("dead", "user", None), ("old", "user", int(2.9 * DAY_US)),
     ]  # fmt: skip
 
 
-def test_no_topic_is_called_dead_where_a_name_server_wrote_no_lookup_on_one_of_the_days(
-    spark: SparkSession, names: DataFrame
-) -> None:
+def test_no_topic_is_called_dead_where_a_name_server_wrote_no_lookup_on_one_of_the_days(spark: SparkSession) -> None:
     events = [*every_day("n1"), *[row for row in every_day("n2") if row["ts"] // DAY_US != 5]]
     lookups, hours = tallies(spark, events)
     nowhere = uncovered(hours, UP, SEEN, 7)
     assert nowhere == {("n2", 4)}
     assert uncovered(hours, UP, SEEN, 11) == {("n2", 4), (None, 10)}, "nor are days before the journal"
-    assert rows(dead_topics(every_topic(spark, names, [present("dead")], lookups), nowhere, SEEN)) == []
+    assert rows(dead_topics(every_topic(spark, [present("dead")], lookups), nowhere, SEEN)) == []
 
 
 HOURS = Observation(0, 400 * HOUR_US)
@@ -167,7 +156,7 @@ def missed(topic: str, hour: float, miss: int, n: int | None = None, ns: str = "
     return {"ns": ns, "ev": "lookup", "ts": ts, "topic": topic, "n": n or miss, "miss": miss, "iv_ms": 60_000}
 
 
-def test_hours_with_more_misses_than_the_hours_before_them_are_flagged(spark: SparkSession, names: DataFrame) -> None:
+def test_hours_with_more_misses_than_the_hours_before_them_are_flagged(spark: SparkSession) -> None:
     records = []
     for hour in range(100):
         records.append(missed("quiet", hour, 2))  # median 2, mad 0: the bound is 7, and 20 misses are the least
@@ -183,7 +172,7 @@ def test_hours_with_more_misses_than_the_hours_before_them_are_flagged(spark: Sp
     # A lookup counts in the hour of its interval's middle.
     records += [missed("late", 4, 20) | {"ns": f"n{n}", "ts": 5 * HOUR_US + n * 1_000_000, "iv_ms": 3_600_000}
                 for n in (-2, 0, 2)]  # fmt: skip
-    found = missing_topics(hours(frame(spark, EVENTS, records), HOURS), names)
+    found = missing_topics(hours(frame(spark, EVENTS, records), HOURS), NAMES)
     names_of = ("topic", "hour", "kind", "miss", "ns", "hours", "median", "mad", "bound", "topic_kind")
     told = [(row[0], row[1] // HOUR_US, *row[2:]) for row in rows(found, *names_of)]
     assert sorted(row[:6] for row in told if row[0] != "loud" or row[1] >= 100) == [

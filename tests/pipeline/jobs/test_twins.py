@@ -99,7 +99,7 @@ def test_state_and_topics(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) 
     ):  # fmt: skip
         assert found.schema.simpleString() == schema.simpleString()
         assert rows(found) == duck_rows(db, f"from {twin}")
-    asked, own = callers(events.where("ev = 'lookup'"), seen), system_topics(members)
+    asked, own = callers(events.where("ev = 'lookup'"), seen), system_topics(plain_rows(members))
     summed = topics_of_all(topics, plain_rows(members), base.uptime, asked, own, seen)
     assert rows(summed) == duck_rows(db, duck_topics.topics(db, *seen)) != []
     ends = {row[0] for row in rows(topics, "end_cause")}
@@ -121,7 +121,7 @@ def test_windows_segments_and_incidents(spark: SparkSession, seed: int) -> None:
     known = [{"day": "2026-01-01", "ns": ns, "method": method, "uncertainty": us} for ns, method, us in clocks]
     windows = cut(
         key_windows(topics, up, seen, MIN_WINDOW, plain_rows(members), topic_doubts=doubts,
-                    clock_days=known, system_topics=system_topics(members))
+                    clock_days=known, system_topics=system_topics(plain_rows(members)))
     )  # fmt: skip
     db.execute("create temp table clock_offsets (ns text, method text, uncertainty bigint)")
     db.executemany("insert into clock_offsets values (?, ?, ?)", clocks)
@@ -151,7 +151,7 @@ def test_unwritable(spark: SparkSession) -> None:
             there += [row] * (chance.random() < 0.85)
     seen = Observation(20 * SECOND, 220 * SECOND)
     intervals, nobody = frame(spark, TOPIC_INTERVALS, there), frame(spark, BROKER_INTERVALS, [])
-    found = unwritable(intervals, system_topics(nobody), seen, MIN_WINDOW // 2)
+    found = unwritable(intervals, frozenset(), seen, MIN_WINDOW // 2)
     db = duckdb.connect()
     for name, data in (("topic_intervals", intervals), ("broker_intervals", nobody)):
         db.register(f"arrow_{name}", data.toArrow())

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.frames import Observation
-from rocketns.pipeline.contract.schema import BROKER_INTERVALS, TOPIC_INTERVALS
-from rocketns.pipeline.jobs.topics import system_topics
+from rocketns.pipeline.contract.schema import TOPIC_INTERVALS
 from rocketns.pipeline.jobs.unwritable import unwritable
 from tests.pipeline.frames import Row, frame, rows
 from tests.pipeline.journals import SECOND
@@ -27,8 +26,7 @@ def had(topic: str, broker: str, *steps: tuple[float, int], until: float = END, 
 
 
 def found(spark: SparkSession, there: list[Row]) -> list[tuple[object, ...]]:
-    nobody = system_topics(frame(spark, BROKER_INTERVALS, []))
-    table = unwritable(frame(spark, TOPIC_INTERVALS, there), nobody, SEEN)
+    table = unwritable(frame(spark, TOPIC_INTERVALS, there), frozenset(), SEEN)
     names = ("broker", "t1", "t2", "topics", "alone", "queues", "topic_sample", "ns", "cause")
     return [(row[0], row[1] // SECOND, row[2] // SECOND, *row[3:]) for row in rows(table, *names)]  # type: ignore[operator]
 
