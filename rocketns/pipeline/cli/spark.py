@@ -30,7 +30,7 @@ LOCAL = {"spark.sql.shuffle.orderIndependentChecksum.enabled": "false", "spark.s
 SHORT = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.constraintPropagation.enabled": "false",
-    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.shuffle.partitions": str(min(4, os.cpu_count() or 1)),
 }
 # For a small batch compiling its plan takes longer, too.
 SMALL_BATCHES = SHORT | {"spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.sql.codegen.wholeStage": "false"}
