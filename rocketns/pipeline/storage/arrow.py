@@ -155,7 +155,8 @@ def _beats(lines: Sequence[bytes]) -> pa.Table:
         table = _table(lines, _PARSED_BEAT)
     except pa.ArrowInvalid:  # one has a column that heartbeats do not have
         return _table(lines, _PARSED)
-    return pa.table([table[f.name] if f.name in _OF_BEAT else pa.nulls(len(table), f.type) for f in _LINE], schema=_LINE)
+    columns = [table[f.name] if f.name in _OF_BEAT else pa.nulls(len(table), f.type) for f in _LINE]
+    return pa.table(columns, schema=_LINE)
 
 
 def _table(lines: Sequence[bytes], options: pj.ParseOptions) -> pa.Table:
