@@ -108,7 +108,7 @@ def verdict(findings: Mapping[str, int], incomplete: Sequence[str]) -> AuditVerd
     return AuditVerdict.FINDINGS if any(findings.values()) else AuditVerdict.NOTHING
 
 
-SUMMARY_VERSION = 3
+SUMMARY_VERSION = 4
 # Divergences whose name servers are followed over time, topics of each, and the rows that are read for that.
 FOLLOWED_MAX, TOPICS_FOLLOWED, FOLLOWED_ROWS_MAX = 3_000, 2, 50_000
 # The tables with the effects of incidents. If the list is made from a part of their rows, all rows are counted.

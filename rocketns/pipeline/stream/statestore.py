@@ -22,7 +22,7 @@ from rocketns.pipeline.storage.folders import folder_at
 
 PLAIN = "plain.json"
 VERSIONS_MAX = 3
-FORMAT = 4
+FORMAT = 5
 
 
 class Version(NamedTuple):
