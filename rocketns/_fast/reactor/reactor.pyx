@@ -147,7 +147,7 @@ cdef void handle_message(Reactor *reactor, Message *message) noexcept nogil:
 cdef void handle_messages(Reactor *reactor) noexcept nogil:
     """Reactor thread only. A bounded number of messages; the rest waits for the next round.
 
-    A message counts as handled after all messages that it caused were counted as sent: see `Reactors.has_handled_all`.
+    A message counts as handled after all messages that it caused were counted as sent: see `has_handled_all` of the tests.
     """
     cdef Message *message
     cdef size_t handled_bytes = 0

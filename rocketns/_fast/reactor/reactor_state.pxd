@@ -142,7 +142,7 @@ cdef struct Reactor:
     pthread_mutex_t table_mutex
     # Written by who sends to `inbox`. Atomic.
     int64_t messages_sent
-    # Written by this reactor, read by others: lookups by `count_one`, the rest atomic, as is `holders[].oldest_ms`.
+    # Written by this reactor, read by others: lookups by `count_one`, the rest atomic, as is `large[].oldest_ms`.
     int64_t messages_handled
     int64_t rounds  # times that all ready sockets were served
     int64_t lookups[2]  # answered with a route [0] and without [1]
@@ -231,7 +231,7 @@ cdef inline void send_message(Reactor *receiver, Message *message) noexcept nogi
     """Any thread. Put a message into a reactor's inbox and wake the reactor if it was empty.
 
     The message is counted before it is pushed: so the receiver never has handled more messages than were sent, and
-    `Reactors.has_handled_all` finds equal sums only when nothing is on its way.
+    `has_handled_all` of the tests finds equal sums only when nothing is on its way.
     """
     add(&receiver.messages_sent, 1)
     push(&receiver.inbox, message)

@@ -41,7 +41,7 @@ def keep_unit_topics(changes: list[Change], unit_topics: dict[str, None], flags:
     """Add the topics whose new queues have one of the system flags, and remove the others."""
 
 def routes_of(names: list[str], start: int) -> int:
-    """The sum of `sizes.routes_of_name` of the names from a place on."""
+    """The sum of `broker_topics.routes_of_name` of the names from a place on."""
 
 def put_known(topics: dict[str, dict[str, Queues]], broker_name: str, queues: dict[str, Queues]) -> None:
     """Write one broker's queues by topic."""

@@ -1,4 +1,4 @@
-"""Route answers composed of shared fragments: a change of a broker costs one fragment, whatever its topics are.
+"""Route answers composed of shared fragments: a broker's new addresses cost one swap, whatever its topics are.
 
 All methods are for control. It holds the mutexes of all reactors while it swaps something. What needs memory or Python
 objects is done before and after that, so a lookup never waits for it.

@@ -1,1 +1,1 @@
-"""Metrics in Prometheus' formats: what they are, where their numbers come from, and ``/metrics``."""
+"""Metrics in Prometheus' text format: what they are, where their numbers come from, and ``/metrics``."""

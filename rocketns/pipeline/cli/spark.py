@@ -34,11 +34,10 @@ SHORT = {
 }
 # For a small batch compiling its plan takes longer, too.
 SMALL_BATCHES = SHORT | {"spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.sql.codegen.wholeStage": "false"}
-# So it does for a journal of some minutes: 41 s of CPU instead of 56.
+# So it does for a journal of some minutes.
 TINY = SMALL_BATCHES | {"spark.sql.shuffle.partitions": "1"}
 TINY_BYTES = 4 << 20
-# Journals up to this size cost less CPU without Java's optimising compiler. With 383 MB it was 194 s instead of 241,
-# although the tasks took 19 s more.
+# Journals up to this size cost less CPU without Java's optimising compiler, although the tasks take longer.
 SHORT_BYTES = 512 << 20
 QUIET = {"spark.log.level": "ERROR"}
 # Where Hadoop's configuration or spark-submit may name another file system for paths without one.

@@ -1,1 +1,1 @@
-"""The jobs: pure functions from data frames to data frames. None reads, writes or holds a Spark session."""
+"""The jobs: pure functions of data frames and plain rows. None reads or writes a file."""

@@ -240,7 +240,7 @@ WINDOWS = StructType([*KEY_WINDOWS.fields])
 
 
 def remembered_and_new(routes: DataFrame, events: DataFrame) -> DataFrame:
-    """The changes of routes in the events (``state.topic_changes``), and the remembered ROUTES as changes without
+    """The changes of routes in the events (``intervals.topic_changes``), and the remembered ROUTES as changes without
     ts."""
     old = routes.select("ns", "boot", "seq", *TOPIC, F.struct(*VALUE).alias("value"), "cause")
     return topic_changes(events).unionByName(old, allowMissingColumns=True)
