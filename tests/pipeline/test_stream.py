@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.frames import Observation, frame_of
 from rocketns.pipeline.jobs import state
-from rocketns.pipeline.jobs.intervals import counted, spans_of, topic_changes, topic_intervals, topic_state
+from rocketns.pipeline.jobs.intervals import topic_intervals, topic_state
 from rocketns.pipeline.jobs.windows import key_windows
 from rocketns.pipeline.storage.results import materialized_if_small
 from rocketns.pipeline.stream.follow import Following, follow
@@ -83,8 +83,7 @@ def whole_windows(
     events, seen = events_frame(spark, journals), Observation(t0, t1)
     with mock.patch.object(state, "SILENT_AFTER_US", NEVER_SILENT):
         known = state.base(events, seen)
-    changes = topic_changes(counted(events, known, seen))
-    intervals = topic_intervals(topic_state(changes, spans_of(known.boots, known.uptime)))
+    intervals = topic_intervals(topic_state(events, known, seen))
     found = key_windows(cut(intervals), known.uptime, seen, 1)
     return {tuple(row) for row in found.select(*WINDOW).collect()}
 

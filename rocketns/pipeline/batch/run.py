@@ -22,15 +22,7 @@ from rocketns.pipeline.jobs.access import admin_changes, new_addresses, refused_
 from rocketns.pipeline.jobs.brokers import broker_stats, departures, heartbeat_gaps, stalls
 from rocketns.pipeline.jobs.clocks import clock_days, corrected
 from rocketns.pipeline.jobs.impact import group_members, imbalance, impact
-from rocketns.pipeline.jobs.intervals import (
-    broker_intervals,
-    counted,
-    spans_of,
-    topic_changes,
-    topic_doubts,
-    topic_intervals,
-    topic_state,
-)
+from rocketns.pipeline.jobs.intervals import broker_intervals, topic_doubts, topic_intervals, topic_state
 from rocketns.pipeline.jobs.quality import quality, sources
 from rocketns.pipeline.jobs.reach import late_days, reaches, suspects, with_repaired_times
 from rocketns.pipeline.jobs.state import Base, base
@@ -231,8 +223,7 @@ def _state(read: RunInput, seen: Observation, request: Request, results: Results
     lookups = events.where("ev = 'lookup'").select(*LOOKUP)
     known = base(events, seen)
     results.save_rows("ns_uptime", known.uptime)
-    changes = topic_changes(counted(events, known, seen))
-    of_topics = topic_state(changes, spans_of(known.boots, known.uptime))
+    of_topics = topic_state(events, known, seen)
     lossy = any(boot.holes for boot in known.boots)
     if lossy:
         of_topics = results.checkpoint(of_topics)
@@ -240,13 +231,14 @@ def _state(read: RunInput, seen: Observation, request: Request, results: Results
         lambda: results.save("broker_intervals", broker_intervals(events, known, seen)),
         lambda: results.save("topic_intervals", topic_intervals(of_topics)),
     )
+    lives = results.rows("broker_intervals")
     rare = results.materialize(events.where(F.col("ev").isin(*RARE)))
     return BaseTables(
         events, lookups, rare, stalls(rare), known,
-        lives=results.rows("broker_intervals"),
+        lives=lives,
         topics=results.frame("topic_intervals"),
         doubts=topic_doubts(of_topics) if lossy else None,
-        system_topics=system_topics(results.rows("broker_intervals")),
+        system_topics=system_topics(lives),
         callers=results.materialize(callers(lookups, seen)),
         uncovered=uncovered(
             plain_rows(covered(lookups, seen)), known.uptime, seen, request.dead_days

@@ -39,7 +39,7 @@ from pyspark.sql.types import ArrayType, IntegerType
 from rocketns.pipeline.contract.frames import Checkpoint, Row, by_group, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import GROUP_MEMBERS, IMBALANCE, IMPACT
 from rocketns.pipeline.jobs.allocation import STRATEGIES, Outcome, Shape, model_outcome, real_outcome
-from rocketns.pipeline.jobs.topics import WRITE, is_unread
+from rocketns.pipeline.jobs.topics import MASTER, is_unread, writable_queues
 
 READ = 4  # the bit of ``p`` without which a consumer leaves a broker's queues out
 # Read queues of a topic at a name server. A broker may say that it has 2**31 - 1, and each one is looked at.
@@ -170,9 +170,6 @@ def _asked(callers: DataFrame) -> DataFrame:
     return one_client.groupBy("ns", "client", "topic").agg(F.min("t1").alias("t1"), (F.max("t2") + POLL_US).alias("t2"))
 
 
-MASTER = 0
-
-
 def imbalance(
     topic_segments: DataFrame,
     broker_intervals: Iterable[Row],
@@ -222,7 +219,7 @@ def _imbalance_of_topic(
     nobody = Lives((), (), ())
     for segment in () if is_unread(topic, system_topics, rows["members"]) else rows["segments"]:
         used = {
-            (known["ns"], entry["broker"]): entry["w"] if entry["p"] & WRITE else 0
+            (known["ns"], entry["broker"]): writable_queues(entry)
             for known in segment["views"]
             for entry in known["view"]
         }

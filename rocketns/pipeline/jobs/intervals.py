@@ -93,9 +93,11 @@ def _intervals_of_broker(spans: BootSpans, _broker: str, rows: Mapping[str, Sequ
             yield interval | said | {"ns": ns, **dict(zip(MEMBER, member, strict=True))}
 
 
-def topic_state(changes: DataFrame, spans: BootSpans) -> DataFrame:
-    """TOPIC_STATE of ``topic_changes``. A key that any name server had is in doubt at each that lost records."""
-    return by_group("topic", partial(state_of_topic, spans), TOPIC_STATE, changes=changes)
+def topic_state(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
+    """TOPIC_STATE. A key that any name server had is in doubt at each that lost records."""
+    changes = topic_changes(counted(events, base, observation))
+    work = partial(state_of_topic, spans_of(base.boots, base.uptime))
+    return by_group("topic", work, TOPIC_STATE, changes=changes)
 
 
 def topic_intervals(state: DataFrame) -> DataFrame:

@@ -43,6 +43,7 @@ SYSTEM_TOPICS = {
     "TRANS_CHECK_MAX_TIME_TOPIC", "SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT", "CHECKPOINT_TOPIC",
 }  # fmt: skip
 SYSTEM_PREFIX = "rmq_sys_"
+MASTER = 0
 WRITE = 2  # the bit of ``p`` without which nothing can be sent
 BROKERS_MAX, SAMPLE_MAX = 16, 5  # names of a row
 
@@ -62,6 +63,12 @@ def kind_of(topic: str, system_topics: Set[str]) -> str:
     return "system" if is_system else "user"
 
 
+def writable_queues(value: Row) -> int:
+    """How many queues of a broker may be written to, of a row with its ``w`` and ``p``."""
+    queues: int = value["w"] if value["p"] & WRITE else 0
+    return queues
+
+
 def is_unread(topic: str, system_topics: Set[str], members: Sequence[Row]) -> bool:
     """Whether it is a system topic that none of its ``members`` looked up. Every broker makes them for itself, so they
     would hide the topics that matter to consumers."""
@@ -79,10 +86,10 @@ def topics(
     """TOPICS: each topic that a broker had or a client asked for. ``callers``: CALLERS.
 
     Queues and brokers are those at the end, at name servers that were up then; the largest number where they differ. A
-    broker serves a topic if it has a master (id 0) and queues that may be written to. An acting master cannot be sent
+    broker serves a topic if it has a master and queues that may be written to. An acting master cannot be sent
     to."""
     end = max((up["t2"] for up in ns_uptime), default=0)
-    masters = frozenset(row["broker"] for row in broker_intervals if row["bid"] == 0 and row["t2"] >= end)
+    masters = frozenset(row["broker"] for row in broker_intervals if row["bid"] == MASTER and row["t2"] >= end)
     work = partial(_row_of_topic, masters, system_topics, end, observation.t1)
     return by_group("topic", work, TOPICS, intervals=topic_intervals, asked=named(callers))
 
@@ -98,7 +105,7 @@ def _row_of_topic(
     for row in lives:
         if row["t2"] >= end:
             read[row["broker"]] = max(read[row["broker"]], row["r"])
-            writable[row["broker"]] = max(writable[row["broker"]], row["w"] if row["p"] & WRITE else 0)
+            writable[row["broker"]] = max(writable[row["broker"]], writable_queues(row))
     queues = sum(read.values())
     serving = sorted(broker for broker, w in writable.items() if w > 0 and broker in masters)
     yield {

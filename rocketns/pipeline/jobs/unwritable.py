@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 from rocketns.pipeline.contract.frames import Observation, Row, by_group, columns
 from rocketns.pipeline.contract.schema import UNWRITABLE
 from rocketns.pipeline.contract.terms import MIN_WINDOW_US
-from rocketns.pipeline.jobs.topics import SAMPLE_MAX, WRITE, kind_of
+from rocketns.pipeline.jobs.topics import SAMPLE_MAX, kind_of, writable_queues
 
 TOGETHER_US = 10_000_000  # topics that lose it, and have it again, within this time make one row
 # Of one topic. alone: no other broker could be sent its messages at any time of it.
@@ -37,10 +37,6 @@ def unwritable(
     return by_group("broker", _rows_of_broker, UNWRITABLE, spans=spans)
 
 
-def _may(row: Row) -> bool:
-    return bool(row["p"] & WRITE and row["w"] > 0)
-
-
 def _spans_of_topic(
     system_topics: Set[str], seen: Observation, min_window_us: int, topic: str, rows: Mapping[str, Sequence[Row]]
 ) -> Iterator[Row]:
@@ -55,7 +51,7 @@ def _spans_of_topic(
             if t2 - t1 >= min_window_us and seen.t0 <= t1 < seen.t1:
                 ns = sorted({row["ns"] for row in own if row["t1"] < t2 and row["t2"] > t1})
                 meanwhile = (row for row in in_order if row["t1"] < t2 and row["t2"] > t1)
-                alone = not any(row["broker"] != broker and _may(row) for row in meanwhile)
+                alone = not any(row["broker"] != broker and writable_queues(row) > 0 for row in meanwhile)
                 yield {**span, "topic": topic, "broker": broker, "ns": ns, "alone": alone}
 
 
@@ -64,7 +60,9 @@ def _spans(own: Sequence[Row], end: int) -> Iterator[Row]:
     from the loss of the last permission to write, while a name server still lists the topic on the broker, until there
     is one again or nobody lists it."""
     if not any(
-        _may(before) and not _may(row) and (before["ns"], before["t2"]) == (row["ns"], row["t1"])
+        (before["ns"], before["t2"]) == (row["ns"], row["t1"])
+        and writable_queues(before) > 0
+        and writable_queues(row) <= 0
         for before, row in pairwise(own)
     ):
         return
@@ -76,7 +74,7 @@ def _spans(own: Sequence[Row], end: int) -> Iterator[Row]:
     span: dict[str, Any] | None = None
     for t, at_once in sorted(edges.items()):
         before = may
-        may += sum(by for row, by, _early in at_once if _may(row))
+        may += sum(by for row, by, _early in at_once if writable_queues(row) > 0)
         listed += sum(by for _row, by, _early in at_once)
         is_shut = may == 0 and listed > 0
         if is_shut == was_shut:
@@ -84,7 +82,7 @@ def _spans(own: Sequence[Row], end: int) -> Iterator[Row]:
         was_shut, early = is_shut, max(early for _row, _by, early in at_once)
         if span is not None:
             yield span | {"t2": t, "t2_early": early}
-        causes = (row["cause"] for row, by, _early in at_once if by > 0 and not _may(row))
+        causes = (row["cause"] for row, by, _early in at_once if by > 0 and writable_queues(row) <= 0)
         queues = max(row["w"] for row, _by, _early in at_once)
         began = is_shut and before > 0
         span = {"t1": t, "t1_early": early, "cause": max(causes, default=None), "queues": queues} if began else None

@@ -183,9 +183,9 @@ def _segments_of_topic(
     views = _views(timelines(rows["intervals"], servers)) if covers else []
     times = [t for t, _shown in views]
     for t1, t2 in covers:
-        for place in range(max(bisect_right(times, t1) - 1, 0), bisect_left(times, t2)):
-            since, shown = views[place]
-            until = min(t2, *times[place + 1 : place + 2])
+        for number in range(max(bisect_right(times, t1) - 1, 0), bisect_left(times, t2)):
+            since, shown = views[number]
+            until = min(t2, *times[number + 1 : number + 2])
             if shown:
                 yield {"topic": topic, "t1": max(t1, since), "t2": until, "views": shown}
 

@@ -7,7 +7,7 @@ import random
 
 import duckdb
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.frames import Observation, plain_rows
 from rocketns.pipeline.contract.schema import (
@@ -23,15 +23,7 @@ from rocketns.pipeline.contract.schema import (
 from rocketns.pipeline.contract.terms import SILENT_AFTER_US
 from rocketns.pipeline.jobs import state
 from rocketns.pipeline.jobs.brokers import stalls
-from rocketns.pipeline.jobs.intervals import (
-    broker_intervals,
-    counted,
-    spans_of,
-    topic_changes,
-    topic_doubts,
-    topic_intervals,
-    topic_state,
-)
+from rocketns.pipeline.jobs.intervals import broker_intervals, topic_doubts, topic_intervals, topic_state
 from rocketns.pipeline.jobs.tallies import callers
 from rocketns.pipeline.jobs.topics import system_topics
 from rocketns.pipeline.jobs.topics import topics as topics_of_all
@@ -76,10 +68,6 @@ def duck_of(journals: Journals, seen: Observation) -> duckdb.DuckDBPyConnection:
     return db
 
 
-def of_topics(events: DataFrame, base: state.Base, seen: Observation) -> DataFrame:
-    return topic_state(topic_changes(counted(events, base, seen)), spans_of(base.boots, base.uptime))
-
-
 def test_state_and_topics(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """40 fleets at once: name servers have nothing to do with each other here."""
     monkeypatch.setattr(state, "STRETCH", 16)  # so that holes lie within stretches, between them and over several
@@ -92,7 +80,7 @@ def test_state_and_topics(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) 
     seen = Observation(start + (end - start) // 5, end)
     events, db = cut(events_frame(spark, journals)), duck_of(journals, seen)
     base = state.base(events, seen)
-    members, topics = cut(broker_intervals(events, base, seen)), cut(topic_intervals(of_topics(events, base, seen)))
+    members, topics = cut(broker_intervals(events, base, seen)), cut(topic_intervals(topic_state(events, base, seen)))
     assert rows(base.uptime, *NS_UPTIME.names) == duck_rows(db, "from uptime")
     for found, schema, twin in (
         (members, BROKER_INTERVALS, "broker_intervals"), (topics, TOPIC_INTERVALS, "topic_intervals"),
@@ -114,7 +102,7 @@ def test_windows_segments_and_incidents(spark: SparkSession, seed: int) -> None:
     seen = Observation(*observed(journals))
     events, db = cut(events_frame(spark, journals)), duck_of(journals, seen)
     base = state.base(events, seen)
-    members, found_of_topics = cut(broker_intervals(events, base, seen)), cut(of_topics(events, base, seen))
+    members, found_of_topics = cut(broker_intervals(events, base, seen)), cut(topic_state(events, base, seen))
     topics, doubts, up = topic_intervals(found_of_topics), topic_doubts(found_of_topics), base.uptime
     duck_state.topic_doubts(db)
     clocks = [(ns, *chance.choice(CLOCKS)) for ns in journals]
